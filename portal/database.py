@@ -1,0 +1,267 @@
+"""The database: one engine, tuned the same for the portal and for every agent runtime.
+
+SQLite's driver would begin transactions by itself, late and deferred; eight writing processes then pass
+a ceiling together or fail with "database is locked". So the driver's own control is off, and a
+transaction begins here: ``BEGIN IMMEDIATE`` where something is written, ``BEGIN DEFERRED`` where
+something is read, and nothing at all around a single statement.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import URL, Engine, Select, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.orm import Session
+
+from portal.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, RowMapping
+    from sqlalchemy.engine.interfaces import DBAPIConnection
+
+Result = TypeVar("Result")
+
+SQLITE_BUSY_TIMEOUT_MS = 10_000
+POSTGRES_STATEMENT_TIMEOUT_MS = 5_000
+POSTGRES_LOCK_TIMEOUT_MS = 3_000
+
+WRITE_ATTEMPTS = 3
+# https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html
+RETRIED_SQLSTATES = {"40001", "40P01"}
+
+# The execution option that our "begin" hook reads on SQLite.
+BEGIN = "portal_begin"
+
+
+@dataclass(frozen=True)
+class _Engines:
+    """One pool of connections under three names, each with its own way to begin."""
+
+    pid: int
+    single: Engine
+    read: Engine
+    write: Engine
+
+
+class Database:
+    """The database behind a URL.
+
+    Safe to share between threads. The engine is made on first use and made anew in a forked child, so a
+    pre-forking server may create it before it forks. Nothing is connected, created or checked until it
+    is used.
+
+    :param url: a SQLAlchemy URL, ``sqlite:///portal.db`` or ``postgresql+psycopg://…``. A relative SQLite
+        path is made absolute here, once.
+    :raises portal.errors.InvalidInput: (``database_url``) it is not such a URL.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = _resolve(url)
+        self._lock = threading.Lock()
+        self._made: _Engines | None = None
+
+    @property
+    def url(self) -> str:
+        """The URL with an absolute path, password included."""
+        return self._url.render_as_string(hide_password=False)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether this is SQLite rather than PostgreSQL."""
+        return self._url.get_backend_name() == "sqlite"
+
+    @property
+    def engine(self) -> Engine:
+        """This process's engine, for reading: it begins deferred on SQLite, read-only on PostgreSQL."""
+        return self._engines.read
+
+    @property
+    def _engines(self) -> _Engines:
+        engines = self._made
+        if engines is None or engines.pid != os.getpid():
+            with self._lock:
+                engines = self._made = self._make_engines()
+        return engines
+
+    def _make_engines(self) -> _Engines:
+        if self._made is not None:
+            if self._made.pid == os.getpid():
+                return self._made
+            # The parent's connections are the parent's: forget them without closing them.
+            self._made.read.dispose(close=False)
+        engine = tune_engine(create_engine(self._url, **_engine_options(self._url)))
+        if self.is_sqlite:
+            return _Engines(
+                pid=os.getpid(),
+                single=engine.execution_options(**{BEGIN: ""}),
+                read=engine.execution_options(**{BEGIN: "DEFERRED"}),
+                write=engine.execution_options(**{BEGIN: "IMMEDIATE"}),
+            )
+        return _Engines(
+            pid=os.getpid(),
+            single=engine.execution_options(isolation_level="AUTOCOMMIT"),
+            read=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
+            write=engine.execution_options(isolation_level="READ COMMITTED"),
+        )
+
+    def fetch_one(self, statement: Select[Any], parameters: dict[str, object]) -> RowMapping | None:
+        """Run one reading statement outside of a transaction and return its first row, or None.
+
+        The cheapest way to read: a single statement sees one state of the database by itself.
+        """
+        with self._engines.single.connect() as connection:
+            return connection.execute(statement, parameters).mappings().first()
+
+    def fetch_all(self, statement: Any, parameters: dict[str, object]) -> list[RowMapping]:
+        """Run one reading statement outside of a transaction and return all its rows."""
+        with self._engines.single.connect() as connection:
+            return list(connection.execute(statement, parameters).mappings())
+
+    def read(self, work: Callable[[Session], Result]) -> Result:
+        """Call ``work`` with a session in which all reads see one state of the database.
+
+        Objects that it returns are detached and keep what was loaded.
+        """
+        with Session(self._engines.read, expire_on_commit=False, autoflush=False) as session:
+            return work(session)
+
+    def write(self, work: Callable[[Session], Result]) -> Result:
+        """Call ``work`` with a session in one writing transaction, and return after COMMIT returned.
+
+        When ``work`` raises, everything is rolled back. On PostgreSQL it is called again, at most three
+        times in all, when the database found a deadlock or a serialisation conflict; so it must have no
+        effect but through the session.
+        """
+        for attempt in range(1, WRITE_ATTEMPTS + 1):
+            try:
+                return self._write_once(work)
+            except DBAPIError as error:
+                if attempt == WRITE_ATTEMPTS or _sqlstate(error) not in RETRIED_SQLSTATES:
+                    raise
+        raise AssertionError  # pragma: no cover
+
+    def _write_once(self, work: Callable[[Session], Result]) -> Result:
+        with Session(self._engines.write, expire_on_commit=False, autoflush=False) as session:
+            result = work(session)
+            session.commit()
+            return result
+
+    def upgrade(self, revision: str = "head") -> None:
+        """Create the schema, or bring it up to date, in one transaction.
+
+        Calling it again changes nothing. A new SQLite file is readable by its owner only.
+        """
+        if self.is_sqlite:
+            _create_private_file(Path(str(self._url.database)))
+        engine = tune_engine(create_engine(self._url, **_engine_options(self._url, for_migrations=True)))
+        try:
+            command.upgrade(migration_config(engine), revision)
+        finally:
+            engine.dispose()
+
+    def dispose(self) -> None:
+        """Close every pooled connection of this process. The next use opens new ones."""
+        with self._lock:
+            if self._made is not None:
+                self._made.read.dispose(close=self._made.pid == os.getpid())
+                self._made = None
+
+
+def tune_engine(engine: Engine) -> Engine:
+    """Give an engine this product's settings for its kind of database, and return it."""
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_pragmas)
+        event.listen(engine, "begin", _begin)
+    return engine
+
+
+def migration_config(engine: Engine | None = None) -> Config:
+    """Return the configuration with which Alembic finds our migrations and uses ``engine``."""
+    config = Config()
+    config.set_main_option("script_location", "portal:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["engine"] = engine
+    return config
+
+
+def constraint_name(error: DBAPIError) -> str:
+    """Return the name of the constraint that was violated, or on SQLite ``table.column, …``.
+
+    SQLite tells no name of a unique constraint; its columns identify one just as well.
+    """
+    diagnostic = getattr(error.orig, "diag", None)
+    if diagnostic is not None:
+        return str(diagnostic.constraint_name)
+    return str(error.orig).rpartition("constraint failed: ")[2]
+
+
+def _resolve(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as exc:
+        problem = "this is not a database URL; use for example sqlite:///portal.db"
+        raise InvalidInput("database_url", problem) from exc
+    if parsed.drivername in {"postgresql", "postgresql+psycopg"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername not in {"sqlite", "sqlite+pysqlite"}:
+        raise InvalidInput("database_url", "use sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME")
+    if parsed.database in {None, "", ":memory:"}:
+        problem = "name a file, as in sqlite:///portal.db: a database in memory cannot be shared"
+        raise InvalidInput("database_url", problem)
+    return parsed.set(database=str(Path(str(parsed.database)).absolute()))
+
+
+def _engine_options(url: URL, *, for_migrations: bool = False) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        # isolation_level None takes transaction control from the driver.
+        return {"connect_args": {"isolation_level": None, "check_same_thread": False}}
+    # A migration may rewrite a large table, and must wait for whoever uses it.
+    statement_timeout = 0 if for_migrations else POSTGRES_STATEMENT_TIMEOUT_MS
+    lock_timeout = 0 if for_migrations else POSTGRES_LOCK_TIMEOUT_MS
+    settings = [
+        str(url.query.get("options", "")),
+        "-c timezone=UTC",
+        f"-c statement_timeout={statement_timeout}",
+        f"-c lock_timeout={lock_timeout}",
+    ]
+    return {"connect_args": {"options": " ".join(settings)}, "pool_pre_ping": True, "max_overflow": 20}
+
+
+def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
+    cursor = connection.cursor()
+    # The page size counts only for a file that has no table yet. 8 KiB hold the longest content.
+    cursor.execute("PRAGMA page_size = 8192")
+    cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    # What somebody deletes is overwritten in the file, not only unlinked.
+    cursor.execute("PRAGMA secure_delete = ON")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    mode = connection.get_execution_options().get(BEGIN, "DEFERRED")
+    if mode:
+        connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _create_private_file(path: Path) -> None:
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    except OSError as exc:
+        raise InvalidInput("database_url", f"the file {path} cannot be created: {exc.strerror}") from exc
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)

@@ -1,0 +1,1 @@
+"""Schema changes, run by :meth:`portal.database.Database.upgrade` and ``portal upgrade``."""
