@@ -1,0 +1,72 @@
+# Needs python3 (3.11 or newer) and make; `uv` is used where it is on the PATH.
+
+SHELL := bash
+PYTHON ?= python3
+PORT ?= 8000
+TESTS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+UV := $(shell command -v uv)
+
+# What decides what an agent reads and who may change it is covered in every branch.
+CORE := portal/keys.py,portal/contents.py,portal/policy.py,portal/pages.py,portal/recall.py,portal/changes.py,$\
+        portal/manager.py,portal/*_calls.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint format types lock clean
+
+help: ## What can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(INSTALLED) ## An organisation to try, on http://127.0.0.1:8000 (PORT=… for another port)
+	@$(BIN)/portal demo --port $(PORT)
+
+test: $(INSTALLED) ## The tests (TESTS=… for some: a path or any options of pytest)
+	@$(BIN)/pytest $(TESTS)
+
+check: lint types ## What has to pass: lint, types, and the tests with the core's coverage
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --include='$(CORE)' --fail-under=100
+
+lint: $(INSTALLED) ## Style and formatting of the Python code
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(INSTALLED) ## Formats the Python code
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+types: $(INSTALLED) ## mypy --strict over the package and the tests
+	@$(BIN)/mypy
+
+lock: $(INSTALLED) ## Pins the dependencies anew (add UPGRADE=--upgrade for newer versions)
+	@$(or $(UV),$(BIN)/python -m pip install --quiet uv && $(BIN)/uv) pip compile --quiet $(UPGRADE) \
+		--universal --generate-hashes --no-annotate --no-header \
+		--extra postgres --extra test pyproject.toml --output-file requirements.lock
+
+clean: ## Removes what make made
+	rm -rf $(VENV) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name it with make PYTHON=…" >&2; exit 1; }
+	@echo "Setting up $(VENV), once ($$(grep -c == requirements.lock) packages)"
+ifdef UV
+	@uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+	@uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+else
+	@$(PYTHON) -m venv $(VENV)
+	@set -o pipefail; \
+		$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+			--require-hashes -r requirements.lock 2>$(VENV)/pip.log \
+		| awk '/Collecting|Installing/ { printf "\r%3d %-60.60s", NR, $$0; fflush() } END { printf "\r%64s\r", "" }' \
+		|| { cat $(VENV)/pip.log >&2; exit 1; }
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet \
+		--no-deps --no-build-isolation --editable . 2>$(VENV)/pip.log || { cat $(VENV)/pip.log >&2; exit 1; }
+endif
+	@touch $@

@@ -1,0 +1,75 @@
+"""What every test may ask for: databases of both kinds, and a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+from playwright.sync_api import Browser
+
+from portal.database import Database
+from tests import chromium
+from tests.databases import Databases, SqliteFiles, opened
+from tests.postgres import PostgresMissing, PostgresServer
+
+
+def do_without(reason: str, *, required_by: str) -> NoReturn:
+    """Skip a test for want of a program, or fail it where the environment says that it must run."""
+    if os.environ.get(required_by) == "1":
+        pytest.fail(f"{reason}; {required_by}=1 does not let this be skipped")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def sqlite_files(tmp_path_factory: pytest.TempPathFactory) -> SqliteFiles:
+    return SqliteFiles(tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    try:
+        server = PostgresServer()
+    except PostgresMissing as error:
+        do_without(str(error), required_by="PORTAL_REQUIRE_POSTGRES")
+    with server:
+        yield server
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param("sqlite_files", id="sqlite"),
+        pytest.param("postgres_server", id="postgres", marks=pytest.mark.postgres),
+    ],
+)
+def databases(request: pytest.FixtureRequest) -> Databases:
+    """Where databases come from; whatever asks for one runs on SQLite and on PostgreSQL."""
+    found: Databases = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def database_url(databases: Databases) -> Iterator[str]:
+    """The URL of a database without a schema."""
+    with databases.empty() as url:
+        yield url
+
+
+@pytest.fixture
+def database(databases: Databases) -> Iterator[Database]:
+    """A database with the newest schema."""
+    with databases.migrated() as url, opened(url) as found:
+        yield found
+
+
+# For a module and not for the whole run: while Playwright is active no other test can use asyncio.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    try:
+        chromium.find_program()
+    except chromium.ChromiumMissing as error:
+        do_without(str(error), required_by="PORTAL_REQUIRE_BROWSER")
+    with chromium.launched() as found:
+        yield found

@@ -1,0 +1,168 @@
+"""A private PostgreSQL server for the tests: a folder, a socket in it, and nothing that outlives the run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import URL, make_url
+
+from portal.database import Database
+
+USER = "portal"
+TEMPLATE = "migrated"
+START_TIMEOUT_S = 30.0
+
+# The server ends with us however we end: our end of the pipe closes, `read` returns, and the shell stops
+# the server by its pid and removes the folder.
+KEEPER = """
+folder=$1; shift
+"$@" >"$folder/log" 2>&1 &
+read -r _
+kill -INT $!
+wait
+rm -rf "$folder"
+"""
+
+# A default collation that differs from code points shows that the order of keys is ours, not the server's.
+# Servers built without ICU, or older than 15, get what the environment says.
+LOCALES = (("--locale-provider=icu", "--icu-locale=en-US", "--locale=C"), ())
+
+
+class PostgresMissing(Exception):
+    """The server's programs are not on this machine."""
+
+
+def find_programs() -> Path:
+    """Return the folder of the newest ``initdb`` and ``postgres`` on this machine."""
+    on_path = shutil.which("postgres")
+    packaged = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
+    for folder in [*reversed(packaged), *([Path(on_path).parent] if on_path else [])]:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            return folder
+    raise PostgresMissing("no PostgreSQL server programs (Debian: apt-get install postgresql)")
+
+
+class PostgresServer:
+    """Fresh databases on a server that starts and stops with the ``with`` block."""
+
+    def __init__(self) -> None:
+        self._programs = find_programs()
+        self.folder = Path(tempfile.mkdtemp(prefix="portal-postgres-"))
+        self._user: int | None = None
+        self._group: int | None = None
+        if os.geteuid() == 0:
+            self._become_somebody_else()
+        self._names = (f"test_{number}" for number in itertools.count(1))
+
+    def __enter__(self) -> Self:
+        self._initialise()
+        self._keeper = self._start()
+        self._admin = self._connect_when_ready()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._admin.close()
+        self._keeper.communicate()
+
+    @contextmanager
+    def empty(self) -> Iterator[str]:
+        """Give the URL of a database without a schema, and drop it afterwards."""
+        with self._created("CREATE DATABASE {}") as url:
+            yield url
+
+    @contextmanager
+    def migrated(self) -> Iterator[str]:
+        """Give the URL of a database with the newest schema, and drop it afterwards."""
+        self._make_template()
+        with self._created("CREATE DATABASE {} TEMPLATE {}", TEMPLATE) as url:
+            yield url
+
+    @contextmanager
+    def _created(self, statement: str, *names: str) -> Iterator[str]:
+        name = next(self._names)
+        self._execute(statement, name, *names)
+        try:
+            yield self._url(name)
+        finally:
+            self._execute("DROP DATABASE {} WITH (FORCE)", name)
+
+    def _make_template(self) -> None:
+        if self._admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
+            return
+        self._execute("CREATE DATABASE {}", TEMPLATE)
+        database = Database(self._url(TEMPLATE))
+        database.upgrade()
+        database.dispose()
+
+    def _url(self, name: str) -> str:
+        url = URL.create("postgresql+psycopg", USER, database=name, query={"host": str(self.folder)})
+        return url.render_as_string()
+
+    def _execute(self, statement: str, *names: str) -> None:
+        self._admin.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+    def _become_somebody_else(self) -> None:
+        """Let the server run as ``postgres``, because it refuses to run as root."""
+        account = pwd.getpwnam("postgres")
+        self._user, self._group = account.pw_uid, account.pw_gid
+        os.chown(self.folder, self._user, self._group)
+
+    def _initialise(self) -> None:
+        output = ""
+        for locale in LOCALES:
+            command = [self._programs / "initdb", "--pgdata", self.folder / "data", "--username", USER]
+            options = ["--auth=trust", "--encoding=UTF8", "--no-sync", *locale]
+            done = self._spawn([*map(str, command), *options])
+            output, _ = done.communicate()
+            if done.returncode == 0:
+                return
+        raise RuntimeError(output)
+
+    def _start(self) -> subprocess.Popen[str]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.folder),
+            "max_connections": "200",
+            "fsync": "off",
+            "full_page_writes": "off",
+        }
+        server = [str(self._programs / "postgres"), "-D", str(self.folder / "data")]
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        return self._spawn(["sh", "-c", KEEPER, "sh", str(self.folder), *server, *options])
+
+    def _spawn(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=self.folder,
+            # Control-C reaches every process of the terminal's group, and the server would end before us.
+            start_new_session=True,
+            user=self._user,
+            group=self._group,
+        )
+
+    def _connect_when_ready(self) -> psycopg.Connection[tuple[object, ...]]:
+        give_up_at = time.monotonic() + START_TIMEOUT_S
+        url = make_url(self._url("postgres"))
+        while True:
+            try:
+                return psycopg.connect(user=USER, dbname=url.database, host=str(self.folder), autocommit=True)
+            except psycopg.OperationalError:
+                if time.monotonic() > give_up_at:
+                    raise RuntimeError((self.folder / "log").read_text()) from None
+                time.sleep(0.02)
