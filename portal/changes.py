@@ -1,0 +1,259 @@
+"""The only statements that change memories, each with its event in the same transaction.
+
+The caller holds the lock of the scope (:mod:`portal.scopes`) and has applied the rules; what stands here
+keeps the table and the record in step: no change without an event, no event without a change.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy.orm.attributes import set_committed_value
+
+from portal.errors import MemoryChanged
+from portal.models import (
+    ACCOUNT_SCOPE,
+    ActorKind,
+    AgentMemory,
+    EventAction,
+    MemoryEvent,
+    Status,
+    new_memory_id,
+)
+from portal.recall import ACCOUNT_FACTS
+
+if TYPE_CHECKING:
+    from sqlalchemy import CursorResult, Result
+    from sqlalchemy.orm import Session
+
+    from portal.scopes import AgentScope
+
+SEARCH_SEPARATOR = "\x1f"
+"""Stands between key and content in the search text; neither can hold it, so no search spans the two."""
+
+DECISIONS = (EventAction.CONFIRMED, EventAction.REJECTED)
+
+# Objects in the session are updated by hand, below.
+NO_SYNC = {"synchronize_session": False}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who makes a change. ``profile_id`` is the person, or the person whose agent it is."""
+
+    kind: ActorKind
+    profile_id: int | None = None
+
+    @classmethod
+    def agent_of(cls, owner_id: int) -> Actor:
+        """Return the agent of this owner."""
+        return cls(ActorKind.AGENT, owner_id)
+
+    @classmethod
+    def profile(cls, profile_id: int) -> Actor:
+        """Return this person."""
+        return cls(ActorKind.PROFILE, profile_id)
+
+
+COMMAND_LINE = Actor(ActorKind.COMMAND_LINE)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens, who does it and when: the part of an event that its caller knows."""
+
+    action: EventAction
+    actor: Actor
+    at: dt.datetime
+
+
+def create_memory(
+    session: Session, change: Change, scope: AgentScope, *, memory_key: str, content: str, status: Status
+) -> AgentMemory:
+    """Insert a memory that the scope's agent holds from now on, version 1."""
+    memory = AgentMemory(
+        organisation_id=scope.organisation_id,
+        definition_id=scope.definition_id,
+        scope_id=scope.owner_id,
+        memory_key=memory_key,
+        id=new_memory_id(),
+        status=status,
+        content=content,
+        search_text=_search_text(memory_key, content, status),
+        version=1,
+        stated_by_id=scope.owner_id,
+        stated_at=change.at,
+        created_at=change.at,
+        updated_at=change.at,
+        decision_reason="",
+    )
+    names = AgentMemory.__table__.columns.keys()
+    session.execute(insert(AgentMemory), {name: getattr(memory, name) for name in names})
+    _record(session, change, memory, version=1, before=None, after=status, key=memory_key)
+    return memory
+
+
+def rewrite_memory(
+    session: Session, change: Change, memory: AgentMemory, *, content: str, status: Status
+) -> None:
+    """Give a held memory another content or status, or both. ``stated_at`` moves when it becomes a proposal.
+
+    When it stops being a proposal its key goes from its events: what is personal is no administrator's.
+    """
+    was_proposed = memory.status == Status.PROPOSED
+    if was_proposed and status == Status.PERSONAL:
+        _take_key_from_events(session, memory)
+    becomes_proposed = status == Status.PROPOSED and not was_proposed
+    _update(
+        session,
+        change,
+        memory,
+        content=content,
+        status=status,
+        search_text=_search_text(memory.memory_key, content, status),
+        stated_at=change.at if becomes_proposed else memory.stated_at,
+    )
+
+
+def decide_memory(
+    session: Session, change: Change, memory: AgentMemory, *, status: Status, reason: str
+) -> None:
+    """Turn a proposal into a confirmed or a rejected fact."""
+    _update(
+        session,
+        change,
+        memory,
+        status=status,
+        scope_id=ACCOUNT_SCOPE if status == Status.CONFIRMED else -memory.scope_id,
+        decided_by_id=change.actor.profile_id,
+        decided_at=change.at,
+        decision_reason=reason,
+    )
+
+
+def reopen_memory(session: Session, change: Change, memory: AgentMemory) -> None:
+    """Turn a decided fact into a proposal again, its decision cleared, at its old place in the queue."""
+    _update(
+        session,
+        change,
+        memory,
+        status=Status.PROPOSED,
+        scope_id=memory.stated_by_id,
+        decided_by_id=None,
+        decided_at=None,
+        decision_reason="",
+    )
+
+
+def remove_memory(
+    session: Session, change: Change, memory: AgentMemory, *, is_decision: bool = False
+) -> None:
+    """Delete a memory. Its event takes the version that would have come next.
+
+    :param is_decision: whether an administrator or the command line does it. Otherwise the key of a
+        proposal that nobody ever decided on goes from its events.
+    """
+    result = session.execute(delete(AgentMemory).where(*_is_as_read(memory)), execution_options=NO_SYNC)
+    _require_one_row(result, memory)
+    is_unseen = memory.status == Status.PROPOSED and not is_decision and not _was_decided(session, memory)
+    if is_unseen:
+        _take_key_from_events(session, memory)
+    _record(
+        session,
+        change,
+        memory,
+        version=memory.version + 1,
+        before=memory.status,
+        after=None,
+        key=None if is_unseen else memory.memory_key,
+    )
+
+
+def _update(session: Session, change: Change, memory: AgentMemory, **values: Any) -> None:
+    """Write the next version of a row that is as it was read, in the object too, with its event."""
+    before = memory.status
+    values |= {"version": memory.version + 1, "updated_at": max(change.at, memory.updated_at)}
+    result = session.execute(
+        update(AgentMemory).where(*_is_as_read(memory)).values(values), execution_options=NO_SYNC
+    )
+    _require_one_row(result, memory)
+    for name, value in values.items():
+        # The row is written already; an ordinary assignment would be flushed and write it again.
+        set_committed_value(memory, name, value)
+    _record(
+        session,
+        change,
+        memory,
+        version=memory.version,
+        before=before,
+        after=memory.status,
+        key=memory.memory_key,
+    )
+
+
+def _is_as_read(memory: AgentMemory) -> tuple[ColumnElement[bool], ...]:
+    """Return the guard of every write.
+
+    It closes the race with whoever changed the row since it was read: of two decisions on one version of a
+    proposal only one finds it.
+    """
+    return (
+        AgentMemory.organisation_id == memory.organisation_id,
+        AgentMemory.id == memory.id,
+        AgentMemory.status == memory.status,
+        AgentMemory.version == memory.version,
+    )
+
+
+def _require_one_row(result: Result[Any], memory: AgentMemory) -> None:
+    if cast("CursorResult[Any]", result).rowcount != 1:
+        raise MemoryChanged(memory)
+
+
+def _record(
+    session: Session, change: Change, memory: AgentMemory, *, version: int, before: Status | None,
+    after: Status | None, key: str | None,
+) -> None:  # fmt: skip
+    """Write the event of a change, with the key where the memory is an account fact, or was to its end."""
+    is_account_fact = (before if after is None else after) in ACCOUNT_FACTS
+    session.execute(
+        insert(MemoryEvent),
+        {
+            "organisation_id": memory.organisation_id,
+            "memory_id": memory.id,
+            "version": version,
+            "definition_id": memory.definition_id,
+            "at": max(change.at, memory.updated_at),
+            "action": change.action,
+            "status_before": before,
+            "status_after": after,
+            "memory_key": key if is_account_fact else None,
+            "actor_kind": change.actor.kind,
+            "actor_id": change.actor.profile_id,
+        },
+    )
+
+
+def _take_key_from_events(session: Session, memory: AgentMemory) -> None:
+    session.execute(
+        update(MemoryEvent).where(*_events_of(memory)).values(memory_key=None), execution_options=NO_SYNC
+    )
+
+
+def _was_decided(session: Session, memory: AgentMemory) -> bool:
+    """Whether somebody ever confirmed or rejected it; it may have been reopened since."""
+    decided = select(MemoryEvent.version).where(*_events_of(memory), MemoryEvent.action.in_(DECISIONS))
+    return session.scalars(decided.limit(1)).first() is not None
+
+
+def _events_of(memory: AgentMemory) -> tuple[ColumnElement[bool], ...]:
+    return MemoryEvent.organisation_id == memory.organisation_id, MemoryEvent.memory_id == memory.id
+
+
+def _search_text(memory_key: str, content: str, status: Status) -> str | None:
+    if status == Status.PERSONAL:
+        return None
+    return f"{memory_key}{SEARCH_SEPARATOR}{content}".casefold()

@@ -1,0 +1,192 @@
+"""Whose memory a call is about, read from rows and locked.
+
+Ceilings are exact because the check and the write are one transaction that first locks the scope: the
+agent's row for what an agent holds, the definition's row for confirmed facts. Whoever needs several locks
+a definition first, then an agent, then a memory. On SQLite the writing transaction itself is the lock.
+
+The locks are ``FOR NO KEY UPDATE``: a plain ``FOR UPDATE`` deadlocks with the foreign-key checks of
+concurrent inserts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Row, Select, and_, func, select
+
+from portal.errors import NotAnAdministrator
+from portal.models import (
+    ACCOUNT_SCOPE,
+    MAX_ID,
+    Agent,
+    AgentDefinition,
+    AgentMemory,
+    Organisation,
+    Profile,
+    Role,
+    Status,
+)
+from portal.policy import AccountUsage, Usage
+from portal.recall import CONFIRMED, HELD, select_memories, status_in
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+
+@dataclass(frozen=True)
+class AgentScope:
+    """An agent as its rows describe it at this moment, with its owner's limits."""
+
+    agent_id: int
+    organisation_id: int
+    definition_id: int
+    owner_id: int
+    definition: AgentDefinition
+    is_active: bool
+    """Whether the owner and the organisation are active."""
+
+
+def lock_agent(session: Session, agent_id: int) -> AgentScope | None:
+    """Lock the agent with this id until the transaction ends, and return its scope."""
+    return _lock_agent(session, Agent.id == agent_id)
+
+
+def lock_agent_of(
+    session: Session, *, organisation_id: int, definition_id: int, owner_id: int | None
+) -> AgentScope | None:
+    """Lock somebody's agent of a definition. There is none for nobody, and none after an erasure."""
+    return _lock_agent(
+        session,
+        and_(
+            Agent.organisation_id == organisation_id,
+            Agent.definition_id == definition_id,
+            Agent.owner_id == owner_id,
+        ),
+    )
+
+
+def _lock_agent(session: Session, condition: Any) -> AgentScope | None:
+    row = session.execute(
+        select(Agent, AgentDefinition, Profile.active, Organisation.active)
+        .where(
+            condition,
+            Agent.definition_id == AgentDefinition.id,
+            Agent.owner_id == Profile.id,
+            Agent.organisation_id == Organisation.id,
+        )
+        .with_for_update(of=Agent, key_share=True)
+    ).one_or_none()
+    if row is None:
+        return None
+    agent, definition, owner_active, organisation_active = row
+    return AgentScope(
+        agent_id=agent.id,
+        organisation_id=agent.organisation_id,
+        definition_id=agent.definition_id,
+        owner_id=agent.owner_id,
+        definition=definition,
+        is_active=owner_active and organisation_active,
+    )
+
+
+def lock_definition(session: Session, *, organisation_id: int, definition_id: int) -> AgentDefinition | None:
+    """Lock a definition's row until the transaction ends, and return it."""
+    return session.scalars(
+        select(AgentDefinition)
+        .where(AgentDefinition.organisation_id == organisation_id, AgentDefinition.id == definition_id)
+        .with_for_update(key_share=True)
+    ).one_or_none()
+
+
+def find_definition_id(session: Session, *, organisation_id: int, name: str) -> int | None:
+    """Return the id of an organisation's definition with this name."""
+    return session.scalars(
+        select(AgentDefinition.id).where(
+            AgentDefinition.organisation_id == organisation_id, AgentDefinition.name == name
+        )
+    ).one_or_none()
+
+
+def find_active_profile(session: Session, profile_id: int) -> Profile | None:
+    """Return the person with this id, if they and their organisation are active at this moment."""
+    return session.scalars(
+        select(Profile).where(
+            Profile.id == profile_id,
+            Profile.active,
+            Profile.organisation_id == Organisation.id,
+            Organisation.active,
+        )
+    ).one_or_none()
+
+
+def require_administrator(session: Session, profile_id: int, *, organisation_id: int) -> Profile:
+    """Return the person with this id.
+
+    :raises portal.errors.NotAnAdministrator: they are not, at this moment, an active administrator of this
+        active organisation.
+    """
+    profile = find_active_profile(session, profile_id)
+    if profile is None or profile.organisation_id != organisation_id or profile.role != Role.ADMINISTRATOR:
+        raise NotAnAdministrator(profile_id)
+    return profile
+
+
+def is_possible_id(memory_id: object) -> bool:
+    """Whether a value can be a memory's id at all; a larger one would be an error of the database."""
+    return isinstance(memory_id, int) and 0 < memory_id <= MAX_ID
+
+
+def select_usage(*, organisation_id: Any, definition_id: Any, owner_id: Any) -> Select[Any]:
+    """Select of what an agent holds: the number, the characters and the proposals among them."""
+    return select_memories(
+        func.count(),
+        func.coalesce(func.sum(func.length(AgentMemory.content)), 0),
+        func.count().filter(status_in([Status.PROPOSED])),
+        organisation_id=organisation_id,
+        statuses=HELD,
+    ).where(AgentMemory.definition_id == definition_id, AgentMemory.scope_id == owner_id)
+
+
+def read_usage(session: Session, scope: AgentScope) -> Usage:
+    """Return what an agent holds and may hold. Exact until the transaction ends if the agent is locked."""
+    row: Row[Any] = session.execute(
+        select_usage(
+            organisation_id=scope.organisation_id,
+            definition_id=scope.definition_id,
+            owner_id=scope.owner_id,
+        )
+    ).one()
+    memories, characters, proposals = row
+    return usage_of(scope.definition, memories=memories, characters=characters, proposals=proposals)
+
+
+def usage_of(definition: AgentDefinition, *, memories: int, characters: int, proposals: int) -> Usage:
+    """Return these numbers beside the definition's limits."""
+    return Usage(
+        memories=memories,
+        memory_limit=definition.memory_limit,
+        characters=int(characters),
+        character_limit=definition.memory_characters,
+        proposals=proposals,
+        proposal_limit=definition.proposal_limit,
+    )
+
+
+def read_account_usage(session: Session, definition: AgentDefinition) -> AccountUsage:
+    """Return what a definition's confirmed facts use. Exact if the definition is locked."""
+    row: Row[Any] = session.execute(
+        select_memories(
+            func.count(),
+            func.coalesce(func.sum(func.length(AgentMemory.content)), 0),
+            organisation_id=definition.organisation_id,
+            statuses=CONFIRMED,
+        ).where(AgentMemory.definition_id == definition.id, AgentMemory.scope_id == ACCOUNT_SCOPE)
+    ).one()
+    facts, characters = row
+    return AccountUsage(
+        facts=facts,
+        fact_limit=definition.account_fact_limit,
+        characters=int(characters),
+        character_limit=definition.account_fact_characters,
+    )
