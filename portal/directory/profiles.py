@@ -1,0 +1,214 @@
+"""People."""
+
+from __future__ import annotations
+
+from sqlalchemy import Select, delete, func, select
+from sqlalchemy.orm import Session, joinedload
+
+from portal.directory.names import check_email, check_name, check_role, email_key
+from portal.directory.removal import remove_profile
+from portal.directory.rows import (
+    FOR_CHANGE,
+    FOR_REFERENCE,
+    FOR_REMOVAL,
+    Lock,
+    Part,
+    get_row,
+    identify,
+    names_taken,
+)
+from portal.errors import LastAdministrator
+from portal.models import Organisation, Profile, Role, SignInSession
+from portal.passwords import hash_password
+
+
+class Profiles(Part):
+    """The directory's calls about people. What they hand back has its ``organisation`` loaded."""
+
+    def create_profile(
+        self,
+        organisation: Organisation,
+        *,
+        email: str,
+        name: str,
+        role: Role | str = Role.MEMBER,
+        password: str | None = None,
+    ) -> Profile:
+        """Create a person in an organisation.
+
+        :param email: how the person signs in: at most 254 characters, unique in the installation however
+            it is capitalised.
+        :param name: what others read: 1 to 200 code points on one line.
+        :param role: ``"member"`` or ``"administrator"``.
+        :param password: at most 1,024 bytes; without one the person cannot sign in with a password.
+        :raises portal.errors.InvalidInput: an argument cannot be accepted, or the organisation is gone.
+        :raises portal.errors.NameTaken: (``email``) somebody in the installation has the address.
+        """
+        organisation_id = identify(organisation, Organisation)
+        profile = Profile(
+            organisation_id=organisation_id,
+            email=check_email(email),
+            email_key=email_key(email),
+            name=check_name("name", name),
+            role=check_role(role),
+            active=True,
+            password_hash=None if password is None else hash_password(password),
+            created_at=self._clock(),
+        )
+
+        def work(session: Session) -> Profile:
+            get_row(session, Organisation, organisation_id, FOR_REFERENCE)
+            session.add(profile)
+            session.flush()
+            return _complete(session, profile.id)
+
+        with names_taken():
+            return self._database.write(work)
+
+    def find_profile(self, email: str) -> Profile | None:
+        """Return the person with that address, however it is capitalised, or None."""
+        key = email_key(email)
+        if key is None:
+            return None
+        return self._database.read(lambda session: session.scalar(_select().where(Profile.email_key == key)))
+
+    def find_profiles(self, organisation: Organisation) -> list[Profile]:
+        """Return everybody in an organisation, active or not, by address."""
+        question = _select().where(Profile.organisation_id == identify(organisation, Organisation))
+        found = self._database.read(lambda session: session.scalars(question).all())
+        return sorted(found, key=lambda profile: profile.email_key)
+
+    def set_role(self, profile: Profile, role: Role | str) -> Profile:
+        """Make somebody a member or an administrator. It counts from their next request on.
+
+        :returns: the person as they stand now.
+        :raises portal.errors.InvalidInput: (``role``, ``profile``) there is no such role, or nobody.
+        :raises portal.errors.LastAdministrator: nobody active would administer the organisation.
+        """
+        profile_id, new_role = identify(profile, Profile), check_role(role)
+
+        def work(session: Session) -> Profile:
+            found = _lock(session, profile_id, FOR_CHANGE)
+            if new_role != Role.ADMINISTRATOR:
+                _require_another_administrator(session, found)
+            found.role = new_role
+            return _finish(session, found)
+
+        return self._database.write(work)
+
+    def set_password(self, profile: Profile, password: str | None) -> Profile:
+        """Give somebody another password, or none. Wherever they are signed in, they are signed out.
+
+        :param password: 1 to 1,024 bytes, or None: then they cannot sign in with a password.
+        :returns: the person as they stand now.
+        :raises portal.errors.InvalidInput: (``password``, ``profile``) it cannot be accepted, or there is
+            nobody any more.
+        """
+        profile_id = identify(profile, Profile)
+        password_hash = None if password is None else hash_password(password)
+
+        def work(session: Session) -> Profile:
+            found = _lock(session, profile_id, FOR_CHANGE)
+            found.password_hash = password_hash
+            _sign_out(session, found)
+            return _finish(session, found)
+
+        return self._database.write(work)
+
+    def deactivate(self, profile: Profile) -> Profile:
+        """Keep somebody out: they are signed out, cannot sign in, and their agents are refused.
+
+        Nothing is deleted.
+
+        :returns: the person as they stand now.
+        :raises portal.errors.InvalidInput: (``profile``) there is nobody any more.
+        :raises portal.errors.LastAdministrator: nobody active would administer the organisation.
+        """
+        profile_id = identify(profile, Profile)
+
+        def work(session: Session) -> Profile:
+            found = _lock(session, profile_id, FOR_CHANGE)
+            _require_another_administrator(session, found)
+            found.active = False
+            _sign_out(session, found)
+            return _finish(session, found)
+
+        return self._database.write(work)
+
+    def activate(self, profile: Profile) -> Profile:
+        """Let somebody in again.
+
+        :returns: the person as they stand now.
+        :raises portal.errors.InvalidInput: (``profile``) there is nobody any more.
+        """
+        profile_id = identify(profile, Profile)
+
+        def work(session: Session) -> Profile:
+            found = _lock(session, profile_id, FOR_CHANGE)
+            found.active = True
+            return _finish(session, found)
+
+        return self._database.write(work)
+
+    def erase_profile(self, profile: Profile) -> None:
+        """Erase a person with their agents and everything that is theirs, for good.
+
+        What they hold and what was rejected of them goes, each with an event. Confirmed facts stay,
+        because they are the account's, with nobody named as their source; and nobody is named any more
+        where the person decided something or acted.
+
+        :raises portal.errors.InvalidInput: (``profile``) there is nobody any more.
+        :raises portal.errors.LastAdministrator: nobody active would administer the organisation.
+        """
+        profile_id = identify(profile, Profile)
+
+        def work(session: Session) -> None:
+            found = _lock(session, profile_id, FOR_REMOVAL)
+            _require_another_administrator(session, found)
+            remove_profile(session, found, self._clock())
+
+        self._database.write(work)
+
+
+def _select() -> Select[Profile]:
+    return select(Profile).options(joinedload(Profile.organisation, innerjoin=True))
+
+
+def _complete(session: Session, profile_id: int) -> Profile:
+    question = _select().where(Profile.id == profile_id).execution_options(populate_existing=True)
+    return session.scalars(question).one()
+
+
+def _finish(session: Session, profile: Profile) -> Profile:
+    session.flush()
+    return _complete(session, profile.id)
+
+
+def _lock(session: Session, profile_id: int, lock: Lock) -> Profile:
+    """Lock a person, after their organisation: so no two of its administrators go at the same time."""
+    organisation_id = get_row(session, Profile, profile_id).organisation_id
+    get_row(session, Organisation, organisation_id, FOR_CHANGE)
+    return get_row(session, Profile, profile_id, lock)
+
+
+def _require_another_administrator(session: Session, profile: Profile) -> None:
+    """Refuse if this is the last active administrator. The organisation has to be locked."""
+    if not (profile.active and profile.is_administrator):
+        return
+    others = select(func.count()).where(
+        Profile.organisation_id == profile.organisation_id,
+        Profile.id != profile.id,
+        Profile.role == Role.ADMINISTRATOR,
+        Profile.active,
+    )
+    if session.scalar(others) == 0:
+        raise LastAdministrator(profile.id)
+
+
+def _sign_out(session: Session, profile: Profile) -> None:
+    session.execute(
+        delete(SignInSession).where(
+            SignInSession.organisation_id == profile.organisation_id,
+            SignInSession.profile_id == profile.id,
+        )
+    )
