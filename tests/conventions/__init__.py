@@ -1,0 +1,1 @@
+"""Habits that no linter knows, as pure functions from a source to the lines that break them."""
