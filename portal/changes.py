@@ -82,7 +82,7 @@ def create_memory(
         id=new_memory_id(),
         status=status,
         content=content,
-        search_text=_search_text(memory_key, content, status),
+        search_text=_stored_search_text(memory_key, content, status),
         version=1,
         stated_by_id=scope.owner_id,
         stated_at=change.at,
@@ -113,7 +113,7 @@ def rewrite_memory(
         memory,
         content=content,
         status=status,
-        search_text=_search_text(memory.memory_key, content, status),
+        search_text=_stored_search_text(memory.memory_key, content, status),
         stated_at=change.at if becomes_proposed else memory.stated_at,
     )
 
@@ -253,7 +253,10 @@ def _events_of(memory: AgentMemory) -> tuple[ColumnElement[bool], ...]:
     return MemoryEvent.organisation_id == memory.organisation_id, MemoryEvent.memory_id == memory.id
 
 
-def _search_text(memory_key: str, content: str, status: Status) -> str | None:
-    if status == Status.PERSONAL:
-        return None
+def search_text(memory_key: str, content: str) -> str:
+    """Return the text that a casefolded search is looked for in."""
     return f"{memory_key}{SEARCH_SEPARATOR}{content}".casefold()
+
+
+def _stored_search_text(memory_key: str, content: str, status: Status) -> str | None:
+    return None if status == Status.PERSONAL else search_text(memory_key, content)

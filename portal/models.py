@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -47,6 +48,10 @@ ACCOUNT_SCOPE = 0
 """The ``scope_id`` of confirmed facts: every agent of the definition recalls them."""
 
 
+Clock = Callable[[], dt.datetime]
+"""What tells the time: aware, in UTC. Passed in, so that tests and demonstrations can set it."""
+
+
 def utc_now() -> dt.datetime:
     """Return the time now, aware and in UTC. The default of every ``clock`` in this package."""
     return dt.datetime.now(dt.UTC)
@@ -59,6 +64,11 @@ def new_memory_id() -> int:
     open would then act on a text that nobody has read.
     """
     return secrets.randbelow(2**62 - 1) + 1
+
+
+def to_microseconds(moment: dt.datetime) -> int:
+    """Return an aware time as the database stores it: microseconds since 1970."""
+    return (moment - EPOCH) // MICROSECOND
 
 
 class Status(StrEnum):
@@ -120,7 +130,7 @@ class Moment(TypeDecorator[dt.datetime]):
 
     def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> int | None:  # noqa: ARG002
         """Turn an aware time into microseconds."""
-        return None if value is None else (value - EPOCH) // MICROSECOND
+        return None if value is None else to_microseconds(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> dt.datetime | None:  # noqa: ARG002
         """Turn microseconds into an aware time."""

@@ -22,9 +22,11 @@ from sqlalchemy import (
     select,
     union_all,
 )
+from sqlalchemy.orm import joinedload
 
 from portal.models import (
     ACCOUNT_SCOPE,
+    MAX_ID,
     Agent,
     AgentDefinition,
     AgentMemory,
@@ -38,6 +40,7 @@ from portal.policy import Usage
 if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Subquery
     from sqlalchemy.engine import RowMapping
+    from sqlalchemy.orm import Session
 
     from portal.database import Database
 
@@ -47,23 +50,57 @@ HELD = (Status.PERSONAL, Status.PROPOSED)
 CONFIRMED = (Status.CONFIRMED,)
 """What every agent of the definition recalls."""
 
+PROPOSED = (Status.PROPOSED,)
+"""What waits for an administrator."""
+
+REJECTED = (Status.REJECTED,)
+"""What an administrator turned down; it closes its key to proposals."""
+
 ACCOUNT_FACTS = (Status.PROPOSED, Status.CONFIRMED, Status.REJECTED)
 """What administrators may see."""
 
 
-def status_in(statuses: Sequence[Status]) -> ColumnElement[bool]:
+OPEN_OR_CLOSED = (Status.PROPOSED, Status.REJECTED)
+"""What ``ix_agent_memory_key`` holds: who proposed a key, and who had it turned down."""
+
+
+def status_in(statuses: Sequence[Status], memory: type[AgentMemory] = AgentMemory) -> ColumnElement[bool]:
     """Return the condition that a memory has one of ``statuses``, as literals."""
     words: list[ColumnElement[Any]] = [literal_column(f"'{status.value}'") for status in statuses]
-    return AgentMemory.status == words[0] if len(words) == 1 else AgentMemory.status.in_(words)
+    return memory.status == words[0] if len(words) == 1 else memory.status.in_(words)
 
 
-def select_memories(*columns: Any, organisation_id: Any, statuses: Sequence[Status]) -> Select[Any]:
+def select_memories(
+    *columns: Any, organisation_id: Any, statuses: Sequence[Status], of: type[AgentMemory] = AgentMemory
+) -> Select[Any]:
     """Select of one organisation's memories with one of the statuses that the caller allows.
 
     :param columns: what to select, ``AgentMemory`` or columns of it.
     :param organisation_id: an id, or an expression that gives one.
+    :param of: the table, or an alias of it.
     """
-    return select(*columns).where(AgentMemory.organisation_id == organisation_id, status_in(statuses))
+    return select(*columns).where(of.organisation_id == organisation_id, status_in(statuses, of))
+
+
+WITH_PEOPLE = (joinedload(AgentMemory.stated_by), joinedload(AgentMemory.decided_by))
+"""Loads who stated and who decided, so that a memory is complete without a session."""
+
+
+def read_memory(
+    session: Session, *, organisation_id: int, memory_id: object, statuses: Sequence[Status]
+) -> AgentMemory | None:
+    """Return a memory as it stands now, complete, if it has one of the statuses that the caller allows.
+
+    Any value may be passed as the id; what cannot be one finds nothing.
+    """
+    if not isinstance(memory_id, int) or not 0 < memory_id <= MAX_ID:
+        return None
+    return session.scalars(
+        select_memories(AgentMemory, organisation_id=organisation_id, statuses=statuses)
+        .where(AgentMemory.id == memory_id)
+        .options(*WITH_PEOPLE)
+        .execution_options(populate_existing=True)
+    ).one_or_none()
 
 
 def format_time(moment: dt.datetime) -> str:

@@ -13,12 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, Select, and_, func, select
+from sqlalchemy import Select, and_, func, select
 
 from portal.errors import NotAnAdministrator
 from portal.models import (
     ACCOUNT_SCOPE,
-    MAX_ID,
     Agent,
     AgentDefinition,
     AgentMemory,
@@ -45,6 +44,16 @@ class AgentScope:
     definition: AgentDefinition
     is_active: bool
     """Whether the owner and the organisation are active."""
+
+
+def id_of(row: object, kind: type[Agent | Organisation | Profile]) -> int:
+    """Return the id of a row that a caller passed in, the only thing about the object that counts.
+
+    :raises TypeError: it is something else.
+    """
+    if not isinstance(row, kind):
+        raise TypeError(f"a {kind.__name__} is needed here, not a {type(row).__name__}")
+    return row.id
 
 
 def lock_agent(session: Session, agent_id: int) -> AgentScope | None:
@@ -91,7 +100,7 @@ def _lock_agent(session: Session, condition: Any) -> AgentScope | None:
 
 
 def lock_definition(session: Session, *, organisation_id: int, definition_id: int) -> AgentDefinition | None:
-    """Lock a definition's row until the transaction ends, and return it."""
+    """Lock a definition's row until the transaction ends, and return it, if it is there."""
     return session.scalars(
         select(AgentDefinition)
         .where(AgentDefinition.organisation_id == organisation_id, AgentDefinition.id == definition_id)
@@ -132,11 +141,6 @@ def require_administrator(session: Session, profile_id: int, *, organisation_id:
     return profile
 
 
-def is_possible_id(memory_id: object) -> bool:
-    """Whether a value can be a memory's id at all; a larger one would be an error of the database."""
-    return isinstance(memory_id, int) and 0 < memory_id <= MAX_ID
-
-
 def select_usage(*, organisation_id: Any, definition_id: Any, owner_id: Any) -> Select[Any]:
     """Select of what an agent holds: the number, the characters and the proposals among them."""
     return select_memories(
@@ -150,7 +154,7 @@ def select_usage(*, organisation_id: Any, definition_id: Any, owner_id: Any) -> 
 
 def read_usage(session: Session, scope: AgentScope) -> Usage:
     """Return what an agent holds and may hold. Exact until the transaction ends if the agent is locked."""
-    row: Row[Any] = session.execute(
+    row: Any = session.execute(
         select_usage(
             organisation_id=scope.organisation_id,
             definition_id=scope.definition_id,
@@ -175,7 +179,7 @@ def usage_of(definition: AgentDefinition, *, memories: int, characters: int, pro
 
 def read_account_usage(session: Session, definition: AgentDefinition) -> AccountUsage:
     """Return what a definition's confirmed facts use. Exact if the definition is locked."""
-    row: Row[Any] = session.execute(
+    row: Any = session.execute(
         select_memories(
             func.count(),
             func.coalesce(func.sum(func.length(AgentMemory.content)), 0),

@@ -1,0 +1,140 @@
+"""What an agent may do: remember, propose, forget and list, within its own scope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from portal import answers
+from portal.changes import Change, remove_memory
+from portal.contents import check_content
+from portal.errors import InvalidContent, InvalidKey
+from portal.holding import NoRoom, UnderKey, hold
+from portal.keys import canonical_key
+from portal.models import Agent, EventAction, Status
+from portal.recall import list_answer
+from portal.scopes import id_of, lock_agent, read_usage
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from portal.database import Database
+    from portal.models import Clock
+
+
+class AgentCalls:
+    """The four calls that an agent runtime makes. Each is a transaction of its own.
+
+    They answer with JSON text. What a model did wrong is an answer with ``"ok": false``; only a database
+    that is down or a programming error raises.
+    """
+
+    _database: Database
+    _clock: Clock
+
+    def remember(self, agent: Agent, memory_key: object, content: object) -> str:
+        """Record a fact about the agent's owner, replacing what the agent held under the key.
+
+        A proposal under the key is withdrawn from review. A confirmed account fact under the key refuses
+        a new memory (``already_confirmed``).
+
+        :param agent: whose memory it is. Only its id is used; everything else is read from the row.
+        :param memory_key: any text that :func:`portal.keys.canonical_key` accepts.
+        :param content: any text that :func:`portal.contents.check_content` accepts.
+        :returns: JSON: the memory and the usage, or why it was refused and what can be done.
+        :raises TypeError: ``agent`` is no :class:`~portal.models.Agent`.
+        """
+        return self._store(agent, memory_key, content, Status.PERSONAL)
+
+    def propose_account_fact(self, agent: Agent, memory_key: object, content: object) -> str:
+        """Propose a fact about the account, for an administrator to confirm.
+
+        It is stored at once and behaves like a memory of the agent's owner until then. A confirmed fact
+        under the key is never overwritten (``already_confirmed``, with its content), and a rejected one
+        closes the key (``already_rejected``). Arguments, answers and errors are those of
+        :meth:`remember`.
+        """
+        return self._store(agent, memory_key, content, Status.PROPOSED)
+
+    def forget(self, agent: Agent, memory_key: object) -> str:
+        """Remove what the agent holds under a key. A confirmed account fact stays.
+
+        :returns: JSON: ``forgotten``, or ``not_found``, or ``already_confirmed``.
+        :raises TypeError: ``agent`` is no :class:`~portal.models.Agent`.
+        """
+        agent_id = id_of(agent, Agent)
+        try:
+            key = canonical_key(memory_key)
+        except InvalidKey as exc:
+            return answers.invalid_key(exc)
+        return self._database.write(lambda session: self._forget(session, agent_id, key))
+
+    def list(self, agent: Agent) -> str:
+        """Return everything that the agent recalls: its own memories and the confirmed account facts.
+
+        Both arrays are sorted by key, nothing is cut, and the text is the same while nothing changes.
+        One round of SQL; nothing is written.
+
+        :raises TypeError: ``agent`` is no :class:`~portal.models.Agent`.
+        """
+        return list_answer(self._database, id_of(agent, Agent)) or answers.inactive_list()
+
+    def _store(self, agent: Agent, memory_key: object, content: object, status: Status) -> str:
+        agent_id = id_of(agent, Agent)
+        try:
+            key = canonical_key(memory_key)
+        except InvalidKey as exc:
+            return answers.invalid_key(exc)
+        try:
+            text = check_content(content)
+        except InvalidContent as exc:
+            return answers.invalid_content(exc, key)
+        return self._database.write(lambda session: self._store_checked(session, agent_id, key, text, status))
+
+    def _store_checked(self, session: Session, agent_id: int, key: str, text: str, status: Status) -> str:
+        scope = lock_agent(session, agent_id)
+        if scope is None or not scope.is_active:
+            return answers.inactive(key)
+        under_key = UnderKey(session, scope, key)
+        refuse = _refuse_proposal if status == Status.PROPOSED else _refuse_memory
+        return refuse(under_key) or self._hold(session, under_key, text, status)
+
+    def _hold(self, session: Session, under_key: UnderKey, text: str, status: Status) -> str:
+        change = Change(under_key.action_for(status), under_key.owners_agent, self._clock())
+        held = hold(session, change, under_key, text, status)
+        if isinstance(held, NoRoom):
+            return answers.ceiling_reached(held, under_key.key)
+        notes = []
+        if held.was_withdrawn:
+            notes.append(answers.WITHDRAWN_NOTE)
+        if under_key.confirmed is not None:
+            notes.append(answers.FACT_STANDS_NOTE)
+        return answers.stored(held, notes=notes)
+
+    def _forget(self, session: Session, agent_id: int, key: str) -> str:
+        scope = lock_agent(session, agent_id)
+        if scope is None or not scope.is_active:
+            return answers.inactive(key)
+        under_key = UnderKey(session, scope, key)
+        if under_key.held is not None:
+            change = Change(EventAction.FORGOTTEN, under_key.owners_agent, self._clock())
+            remove_memory(session, change, under_key.held)
+            notes = [answers.FACT_STAYS_NOTE] if under_key.confirmed else []
+            return answers.forgotten(key, read_usage(session, scope), notes=notes)
+        if under_key.confirmed is not None:
+            return answers.already_confirmed(under_key.confirmed, answers.FORGET_CONFIRMED)
+        return answers.not_found(key)
+
+
+def _refuse_memory(under_key: UnderKey) -> str | None:
+    if under_key.held is None and under_key.confirmed is not None:
+        return answers.already_confirmed(under_key.confirmed, answers.REMEMBER_CONFIRMED)
+    return None
+
+
+def _refuse_proposal(under_key: UnderKey) -> str | None:
+    if under_key.confirmed is not None:
+        return answers.already_confirmed(under_key.confirmed, answers.PROPOSE_CONFIRMED)
+    rejected = under_key.find_rejected()
+    if rejected is not None:
+        return answers.already_rejected(rejected, is_own=under_key.is_own(rejected))
+    return None
