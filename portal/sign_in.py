@@ -1,0 +1,259 @@
+"""Signing in: who is at the other end of a request, and how often somebody may try.
+
+Whoever signs in gets a random token, and the database a row with its digest. The row is what counts:
+deleting it makes every copy of the token worthless at once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import ipaddress
+import logging
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Select, and_, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session, contains_eager, scoped_session
+
+from portal.contents import is_storable
+from portal.database import Database
+from portal.models import Organisation, Profile, SignInSession, SignInThrottle, utc_now
+from portal.passwords import verify_password
+
+logger = logging.getLogger(__name__)
+
+TOKEN_BYTES = 32
+
+ADMINISTRATOR_IDLE_TIME = dt.timedelta(minutes=30)
+MEMBER_IDLE_TIME = dt.timedelta(hours=8)
+LONGEST_SESSION = dt.timedelta(hours=12)
+SEEN_PRECISION = dt.timedelta(minutes=1)
+"""A session's last use is written down at most this often."""
+
+FREE_FAILURES = 5
+FAILURE_WINDOW = dt.timedelta(minutes=15)
+"""Failures are forgotten after this long without another."""
+FIRST_DELAY = dt.timedelta(minutes=1)
+LONGEST_DELAY = dt.timedelta(minutes=15)
+
+# A provider hands a household this much of IPv6, so one client has all of its addresses.
+IPV6_CLIENT_BITS = 64
+
+_OWNER_OF_SESSION = and_(
+    Profile.organisation_id == SignInSession.organisation_id, Profile.id == SignInSession.profile_id
+)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """Somebody who is signed in.
+
+    ``token`` is what their browser holds. ``profile`` is detached and has its organisation loaded.
+    ``seen_at`` is when the session was last used, a minute more or less.
+    """
+
+    token: str
+    profile: Profile
+    seen_at: dt.datetime
+
+
+@dataclass(frozen=True)
+class SignInRefused:
+    """Nobody was signed in: the address and the password are not a pair, or there were too many tries.
+
+    ``retry_after_seconds`` is None in the first case. In the second the password was not even looked at.
+    """
+
+    retry_after_seconds: int | None = None
+
+
+class SignIn:
+    """Signs people in and out, and tells who is signed in.
+
+    It is safe to share between threads. Each call is one or two transactions of its own.
+
+    :param database: where people, sessions and failures are kept.
+    :param clock: gives the time now, aware and in UTC.
+    """
+
+    def __init__(self, database: Database, *, clock: Callable[[], dt.datetime] = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def sign_in(self, email: str, password: str, client: str) -> SignedIn | SignInRefused:
+        """Sign somebody in who knows the password of an active profile in an active organisation.
+
+        The try is counted and committed before any hashing, so that tries at the same moment count too.
+        After five failures the address is closed to this client for a minute, then after each further
+        failure for twice as long, 15 minutes at most. Signing in clears the count. An address that
+        nobody has is treated the same, and takes as long.
+
+        :param email: an e-mail address, compared case-insensitively; any text, it comes from a form.
+        :param password: any text.
+        :param client: the network address that the request came from.
+        :returns: who is signed in now, with a new session; or why nobody is.
+        """
+        address = email.casefold()
+        subject = _subject(address, client)
+        wait = self._database.write(lambda session: self._count_try(session, subject))
+        if wait is not None:
+            logger.warning("sign-in refused: too many tries", extra={"action": "sign_in_throttled"})
+            return SignInRefused(math.ceil(wait.total_seconds()))
+        profile = self._find_alive(address)
+        if not verify_password(profile.password_hash if profile else None, password) or profile is None:
+            logger.info("sign-in refused", extra={"action": "sign_in_refused"})
+            return SignInRefused()
+        return self._open_session(profile, subject)
+
+    def find_signed_in(self, session: Session | scoped_session[Session], token: str) -> SignedIn | None:
+        """Return who holds a token, or None where that is nobody any more.
+
+        It is nobody once the session ended, was idle for 30 minutes (administrators) or 8 hours
+        (members) or is 12 hours old, and while the person or the organisation is not active.
+
+        :param session: a database session to read with; nothing is written, and what was read stays open
+            in it until the caller ends its transaction.
+        """
+        question = (
+            select(SignInSession, Profile)
+            .join(Profile, _OWNER_OF_SESSION)
+            .join(Organisation, Organisation.id == Profile.organisation_id)
+            .where(SignInSession.token_digest == _digest(token), Profile.active, Organisation.active)
+            .options(contains_eager(Profile.organisation))
+        )
+        found = session.execute(question).first()
+        if found is None:
+            return None
+        row, profile = found
+        return None if self._is_over(row, profile) else SignedIn(token, profile, row.seen_at)
+
+    def note_seen(self, signed_in: SignedIn) -> None:
+        """Keep a session from going idle. It writes at most once a minute."""
+        now = self._clock()
+        if now - signed_in.seen_at < SEEN_PRECISION:
+            return
+        seen = (
+            update(SignInSession)
+            .where(SignInSession.token_digest == _digest(signed_in.token))
+            .values(seen_at=now)
+        )
+        self._database.write(lambda session: session.execute(seen))
+
+    def sign_out(self, token: str) -> None:
+        """End the session of a token, if there is one; every copy of the token is worthless then."""
+        ended = delete(SignInSession).where(SignInSession.token_digest == _digest(token))
+        self._database.write(lambda session: session.execute(ended))
+
+    def _count_try(self, session: Session, subject: bytes) -> dt.timedelta | None:
+        """Count a try as failed until it succeeds; or return how long to wait before the next one."""
+        now = self._clock()
+        # Before our own row is locked: two transactions that delete and lock in any order would deadlock.
+        long_ago = now - FAILURE_WINDOW - LONGEST_DELAY
+        session.execute(delete(SignInThrottle).where(SignInThrottle.failed_at <= long_ago))
+        tries = self._lock_tries(session, subject, now)
+        if tries.blocked_until is not None and now < tries.blocked_until:
+            return tries.blocked_until - now
+        is_forgotten = now - (tries.blocked_until or tries.failed_at) >= FAILURE_WINDOW
+        tries.failures = 1 if is_forgotten else tries.failures + 1
+        tries.failed_at = now
+        tries.blocked_until = _blocked_until(now, tries.failures)
+        return None
+
+    def _lock_tries(self, session: Session, subject: bytes, now: dt.datetime) -> SignInThrottle:
+        """Return the row of a subject, new where there was none, and locked either way.
+
+        Looking first and inserting then would let two first tries at the same moment collide.
+        """
+        insert = sqlite.insert if self._database.is_sqlite else postgresql.insert
+        row = insert(SignInThrottle).values(subject=subject, failures=0, failed_at=now)
+        locked = row.on_conflict_do_update(index_elements=["subject"], set_={"subject": row.excluded.subject})
+        return session.scalars(locked.returning(SignInThrottle)).one()
+
+    def _find_alive(self, address: str) -> Profile | None:
+        if not is_storable(address):
+            return None
+        question = _select_alive().where(Profile.email_key == address)
+        return self._database.read(lambda session: session.scalar(question))
+
+    def _open_session(self, profile: Profile, subject: bytes) -> SignedIn | SignInRefused:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        now = self._clock()
+
+        def work(session: Session) -> Profile | None:
+            # While the password was hashed somebody may have changed it or switched the profile off, and
+            # that ended the sessions that there were. The lock makes a later change wait and end this one.
+            question = _select_alive().where(
+                Profile.id == profile.id, Profile.password_hash == profile.password_hash
+            )
+            alive = session.scalar(question.with_for_update(read=True, of=Profile))
+            if alive is not None:
+                session.execute(
+                    delete(SignInSession).where(SignInSession.created_at <= now - LONGEST_SESSION)
+                )
+                session.execute(delete(SignInThrottle).where(SignInThrottle.subject == subject))
+                session.add(_new_row(alive, token, now))
+            return alive
+
+        alive = self._database.write(work)
+        if alive is None:
+            return SignInRefused()
+        logger.info("signed in", extra={"action": "signed_in", "profile_id": alive.id})
+        return SignedIn(token, alive, now)
+
+    def _is_over(self, row: SignInSession, profile: Profile) -> bool:
+        now = self._clock()
+        idle_time = ADMINISTRATOR_IDLE_TIME if profile.is_administrator else MEMBER_IDLE_TIME
+        return now - row.seen_at >= idle_time or now - row.created_at >= LONGEST_SESSION
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+
+
+def _subject(address: str, client: str) -> bytes:
+    text = f"{_network_of(client)}\n{address}"
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+
+
+def _network_of(client: str) -> str:
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return client
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((int(address), IPV6_CLIENT_BITS), strict=False))
+
+
+def _blocked_until(now: dt.datetime, failures: int) -> dt.datetime | None:
+    doublings = failures - FREE_FAILURES
+    if doublings < 0:
+        return None
+    # More doublings than reach the longest delay would overflow what a timedelta can hold.
+    return now + min(FIRST_DELAY * (1 << min(doublings, 8)), LONGEST_DELAY)
+
+
+def _new_row(profile: Profile, token: str, now: dt.datetime) -> SignInSession:
+    return SignInSession(
+        token_digest=_digest(token),
+        organisation_id=profile.organisation_id,
+        profile_id=profile.id,
+        created_at=now,
+        seen_at=now,
+    )
+
+
+def _select_alive() -> Select[Profile]:
+    """Select people who may sign in at all, each with the organisation."""
+    return (
+        select(Profile)
+        .join(Organisation, Organisation.id == Profile.organisation_id)
+        .where(Profile.active, Organisation.active)
+        .options(contains_eager(Profile.organisation))
+    )
