@@ -26,7 +26,7 @@ from portal.models import Agent, AgentDefinition, Organisation, Profile
 
 # What PostgreSQL calls the rule of one agent a person and definition, and what SQLite says in its place.
 ONE_AGENT = {
-    "uq_agent_organisation_id",
+    "uq_agent_organisation_id_definition_id_owner_id",
     "agent.organisation_id, agent.definition_id, agent.owner_id",
 }
 PROMPT_MARKER_BYTES = 8
@@ -162,6 +162,8 @@ class Agents(Part):
 
     def _add_agent(self, session: Session, profile_id: int, agent_def_name: str) -> None:
         owner = get_row(session, Profile, profile_id, FOR_REFERENCE)
+        if not is_slug(agent_def_name):
+            raise _no_definition()
         definition = session.scalar(
             _select_definitions(owner.organisation_id)
             .where(AgentDefinition.name == agent_def_name)

@@ -6,8 +6,7 @@ statements at all, because a writing transaction has the whole database to itsel
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypedDict, TypeVar
 
@@ -17,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from portal.database import Database, constraint_name
 from portal.errors import InvalidInput, NameTaken
-from portal.models import Agent, AgentDefinition, Organisation, Profile, utc_now
+from portal.models import Agent, AgentDefinition, Clock, Organisation, Profile, utc_now
 
 Row = TypeVar("Row", Organisation, Profile, AgentDefinition, Agent)
 
@@ -60,7 +59,7 @@ class Part:
     :param clock: gives the time now, aware and in UTC.
     """
 
-    def __init__(self, database: Database, *, clock: Callable[[], dt.datetime] = utc_now) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
 
