@@ -119,8 +119,8 @@ def list_answer(database: Database, agent_id: int) -> str | None:
     None means that there is no such agent, or that its owner or organisation is inactive.
     """
     if database.is_sqlite:
-        row = database.fetch_one(LIST_ON_SQLITE, {"agent_id": agent_id})
-        return None if row is None else str(row["answer"])
+        answer = database.fetch_value(LIST_ON_SQLITE, {"agent_id": agent_id})
+        return None if answer is None else str(answer)
     return _assemble(database.fetch_all(LIST_ON_POSTGRESQL, {"agent_id": agent_id}))
 
 
