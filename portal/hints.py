@@ -1,0 +1,201 @@
+"""What a reviewer should look at twice: pure functions of the text and of what is known about its key.
+
+Hints are never verdicts. They miss what they do not know and point at what is harmless; nothing is
+refused, sorted or hidden because of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Hint(StrEnum):
+    """What a hint says, in the words that a reviewer reads."""
+
+    CHANGED = "Text changed"
+    REJECTED_BEFORE = "Rejected before"
+    INSTRUCTION = "Reads like an instruction"
+    LINK = "Contains a link"
+    SECRET = "Looks like a secret"  # noqa: S105 - the words on the page
+    DIRECTION_MARKS = "Hidden direction marks"
+    JOINING_MARKS = "Hidden joining marks"
+    LOOK_ALIKE = "Looks like another confirmed key"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text: something to read, or one invisible mark with its name."""
+
+    text: str
+    mark: str = ""
+    """The name of the invisible mark that ``text`` is, empty for what can be read."""
+
+
+# Who speaks to the model rather than about the account. Each is a shape that injected texts were seen to
+# have: they address the reader, claim a role, close a fence, or order what every answer must hold.
+_INSTRUCTIONS = re.compile(
+    r"""
+    \b(?:ignore|disregard|forget|override|bypass)\b .{0,40}
+        \b(?:instructions?|rules?|prompts?|polic(?:y|ies)|everything|above|previous|guidelines?)\b
+    | \b(?:ignorier|missacht|vergiss|vergesst) \w* .{0,40} \b(?:anweisung|regel|vorgabe|bisherig|vorherig)
+    | \b(?:ignore[sz]?|oublie[sz]?|ignora|ignorar|olvida) \b .{0,40} \b(?:instruc|consignes|règles|reglas)
+    | \b(?:you\ are\ now|from\ now\ on|act\ as|pretend\ (?:to|you)|developer\ mode|system\ prompt)\b
+    | \b(?:always|never)\b .{0,30}
+        \b(?:answer|reply|respond|say|tell|reveal|mention|end|include|approve|need|ask|call|use|send)
+    | \b(?:do\ not|don't|must|please)\ (?:ever\ )?(?:answer|reply|respond|tell|reveal|mention|follow|obey)\b
+    | \b(?:call|invoke|run|execute)\b .{0,20} \b(?:tool|function|command|forget|remember|delete)\b
+    | (?:^|\n|>) \s* (?:system|assistant|human|user|developer|tool) \s* :
+    | </?(?:system|assistant|user|human|memory|memories|instructions?|tool_?\w*|prompt|data)\b [^>]* >
+    | <\| | \[/?inst\] | <<<? \s* (?:end|begin|sys) | "role"\s*: | ^\s*```
+    | \b(?:approved|confirmed|verified)\b .{0,20} \bby\b .{0,20} \badmin
+    """,
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+
+_LINK = re.compile(
+    r"""
+    \b[a-z][a-z0-9+.-]{1,20}:// \S
+    | \bwww\.\w
+    | \b(?:mailto|tel|javascript|data): \S
+    | (?<![\w@.-]) (?:[a-z0-9-]+\.)+
+        (?:com|org|net|io|dev|app|ai|co|eu|de|fr|uk|ch|at|it|es|nl|ru|cn|jp|info|biz)
+        (?:/\S*|\b(?!\.?\w|@))
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_SECRET = re.compile(
+    r"""
+    -----BEGIN\ [A-Z\ ]*(?:KEY|CERTIFICATE)
+    | \beyJ[\w-]{8,}\.[\w-]*\.
+    | \b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?\w{12,}
+    | \b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AIza|ya29\.|npm_|pypi-)[\w-]{10,}
+    | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b
+    | (?i:\b(?:password|passwd|passphrase|passwort|kennwort|contraseña|mot\ de\ passe|secret|api[\ _-]?key
+        |access[\ _-]?token|pin(?:\ code)?|client[\ _-]?secret)\b \s*(?:is|ist|es|est|=|:)\s* \S{3,})
+    | (?i:\bbearer\s+[\w.~+/-]{8,})
+    | (?<!\d)\d{3}-\d{2}-\d{4}(?!\d)
+    """,
+    re.VERBOSE,
+)
+_CARD_NUMBER = re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)")
+_MIN_OF_EACH_KIND = 3
+_LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{24,}")
+
+_DIRECTION_MARKS = "\u200e\u200f\u061c"
+_JOINERS = "\u200c\u200d"
+_EUROPEAN = re.compile(r"[A-Za-z0-9\u00c0-\u024f\u0370-\u052f]")
+
+# Shapes that are read for one another in ordinary type.
+_LOOK_ALIKES = (
+    ("rn", "m"),
+    ("vv", "w"),
+    ("0", "o"),
+    ("1", "l"),
+    ("i", "l"),
+    ("5", "s"),
+    ("8", "b"),
+    ("_", ""),
+)
+
+
+def hints_for(
+    memory_key: str,
+    content: str,
+    *,
+    times_changed: int = 0,
+    was_rejected: bool = False,
+    confirmed_keys: Collection[str] = (),
+) -> tuple[Hint, ...]:
+    """Return the hints for a proposal, in the order in which they are shown.
+
+    :param times_changed: how often its text was changed while it waited.
+    :param was_rejected: whether a fact was rejected under its key.
+    :param confirmed_keys: the canonical keys of the definition's confirmed facts.
+    """
+    found = {
+        Hint.CHANGED: times_changed > 0,
+        Hint.REJECTED_BEFORE: was_rejected,
+        Hint.INSTRUCTION: reads_like_instruction(content),
+        Hint.LINK: contains_link(content),
+        Hint.SECRET: looks_like_secret(content),
+        Hint.DIRECTION_MARKS: any(mark in content for mark in _DIRECTION_MARKS),
+        Hint.JOINING_MARKS: any(piece.mark for piece in show_marks(content) if piece.text in _JOINERS),
+        Hint.LOOK_ALIKE: look_alike_key(memory_key, confirmed_keys) is not None,
+    }
+    return tuple(hint for hint, is_found in found.items() if is_found)
+
+
+def reads_like_instruction(text: str) -> bool:
+    """Whether a text speaks to the agent that will read it, rather than of the account."""
+    return _INSTRUCTIONS.search(unicodedata.normalize("NFKC", text)) is not None
+
+
+def contains_link(text: str) -> bool:
+    """Whether a text holds an address that a model or a person might follow. E-mail addresses are none."""
+    return _LINK.search(text) is not None
+
+
+def looks_like_secret(text: str) -> bool:
+    """Whether a text holds what looks like a key, a password, a card or an identity number."""
+    return (
+        _SECRET.search(text) is not None
+        or any(_is_card_number(match.group()) for match in _CARD_NUMBER.finditer(text))
+        or any(_is_random(match.group()) for match in _LONG_WORD.finditer(text))
+    )
+
+
+def look_alike_key(memory_key: str, confirmed_keys: Collection[str]) -> str | None:
+    """Return a confirmed key that is another one but can be read for this one, or None."""
+    skeleton = _skeleton(memory_key)
+    return next(
+        (other for other in confirmed_keys if other != memory_key and _skeleton(other) == skeleton), None
+    )
+
+
+def show_marks(text: str) -> Iterator[Piece]:
+    """Split a text so that the marks which a reader cannot see stand alone, with their names.
+
+    Joiners belong to the spelling of many scripts and to emoji; they are shown only beside Latin, Greek
+    and Cyrillic letters and digits, where they do nothing but make two texts differ.
+    """
+    start = 0
+    for index, character in enumerate(text):
+        if character in _DIRECTION_MARKS or (character in _JOINERS and _is_out_of_place(text, index)):
+            if start < index:
+                yield Piece(text[start:index])
+            yield Piece(character, unicodedata.name(character).lower())
+            start = index + 1
+    if start < len(text):
+        yield Piece(text[start:])
+
+
+def _is_out_of_place(text: str, index: int) -> bool:
+    neighbours = text[max(index - 1, 0) : index] + text[index + 1 : index + 2]
+    return _EUROPEAN.search(neighbours) is not None
+
+
+def _is_card_number(text: str) -> bool:
+    """Whether the digits pass the check of ISO/IEC 7812 (Luhn)."""
+    digits = [int(character) for character in text if character.isdigit()]
+    doubled = [sum(divmod(digit * 2, 10)) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _is_random(word: str) -> bool:
+    """Whether a long word mixes digits, lower and upper case, as generated keys do and names do not."""
+    kinds = (str.isdigit, str.islower, str.isupper)
+    return all(sum(map(kind, word)) >= _MIN_OF_EACH_KIND for kind in kinds)
+
+
+def _skeleton(key: str) -> str:
+    plain = "".join(
+        character for character in unicodedata.normalize("NFD", key) if not unicodedata.combining(character)
+    )
+    for shape, same in _LOOK_ALIKES:
+        plain = plain.replace(shape, same)
+    return plain
