@@ -6,7 +6,7 @@ Nothing here writes. Everything returned is complete without a session.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from portal.models import (
     Agent,
     AgentDefinition,
     AgentMemory,
+    EventAction,
     MemoryEvent,
     Organisation,
     Profile,
@@ -151,6 +152,39 @@ class MemoryReports:
             )
 
         return self._database.read(count)
+
+    def count_rewordings(self, admin_org: Organisation, memory_ids: Collection[int]) -> Mapping[int, int]:
+        """Return how often the text of each of these facts was changed while it was a proposal.
+
+        What was never changed is not in the answer.
+        """
+        organisation_id = id_of(admin_org, Organisation)
+        rewordings = (
+            select(MemoryEvent.memory_id, func.count())
+            .where(
+                MemoryEvent.organisation_id == organisation_id,
+                MemoryEvent.memory_id.in_(memory_ids),
+                MemoryEvent.action == EventAction.PROPOSED,
+                MemoryEvent.status_before == Status.PROPOSED,
+            )
+            .group_by(MemoryEvent.memory_id)
+        )
+        return dict(self._database.read(lambda session: session.execute(rewordings).tuples().all()))
+
+    def find_confirmed_keys(self, admin_org: Organisation, agent_def_name: str) -> Sequence[str]:
+        """Return the keys of a definition's confirmed facts, in their order."""
+        organisation_id = id_of(admin_org, Organisation)
+
+        def find(session: Session) -> Sequence[str]:
+            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
+            keys: Sequence[str] = session.scalars(
+                select_memories(AgentMemory.memory_key, organisation_id=organisation_id, statuses=CONFIRMED)
+                .where(AgentMemory.definition_id == definition_id, AgentMemory.scope_id == ACCOUNT_SCOPE)
+                .order_by(AgentMemory.memory_key)
+            ).all()
+            return keys
+
+        return self._database.read(find)
 
     def find_account_fact(
         self, memory_id: int, admin_org: Organisation, agent_def_name: str
