@@ -96,8 +96,11 @@ class Database:
         if self._made is not None:
             if self._made.pid == os.getpid():
                 return self._made
-            # The parent's connections are the parent's: forget them without closing them.
-            self._made.read.dispose(close=False)
+            # PostgreSQL's connections are the parent's: to close one would end its session.
+            # On SQLite whatever this process still has open counts as a lock that it does not have (POSIX
+            # locks are not inherited), and the parent, closing last, would delete the log that we write:
+            # https://www.sqlite.org/howtocorrupt.html#_carrying_an_open_database_across_a_fork_
+            self._made.read.dispose(close=self.is_sqlite)
         engine = tune_engine(create_engine(self._url, **_engine_options(self._url)))
         if self.is_sqlite:
             return _Engines(
@@ -113,8 +116,8 @@ class Database:
             write=engine.execution_options(isolation_level="READ COMMITTED"),
         )
 
-    def fetch_value(self, statement: Executable, parameters: Mapping[str, int]) -> object:
-        """Run one reading statement on SQLite's driver itself, and return its first value, or None.
+    def fetch_row(self, statement: Executable, parameters: Mapping[str, int]) -> tuple[Any, ...] | None:
+        """Run one reading statement on SQLite's driver itself, and return its first row, or None.
 
         For the hottest read: compiled once and without SQLAlchemy's execution it costs two thirds.
 
@@ -123,12 +126,12 @@ class Database:
         sql = _compile_for_sqlite(statement)
         connection = self._engines.single.raw_connection()
         try:
-            row = connection.cursor().execute(sql, parameters).fetchone()
+            row: tuple[Any, ...] | None = connection.cursor().execute(sql, parameters).fetchone()
         except sqlite3.Error as exc:
             raise DBAPIError.instance(sql, None, exc, sqlite3.Error) from exc
         finally:
             connection.close()
-        return None if row is None else row[0]
+        return row
 
     def fetch_all(self, statement: Executable, parameters: Mapping[str, int]) -> Sequence[RowMapping]:
         """Run one reading statement outside of a transaction and return all its rows.
@@ -187,7 +190,7 @@ class Database:
         """Close every pooled connection of this process. The next use opens new ones."""
         with self._lock:
             if self._made is not None:
-                self._made.read.dispose(close=self._made.pid == os.getpid())
+                self._made.read.dispose(close=self.is_sqlite or self._made.pid == os.getpid())
                 self._made = None
 
 

@@ -119,9 +119,19 @@ def list_answer(database: Database, agent_id: int) -> str | None:
     None means that there is no such agent, or that its owner or organisation is inactive.
     """
     if database.is_sqlite:
-        answer = database.fetch_value(LIST_ON_SQLITE, {"agent_id": agent_id})
-        return None if answer is None else str(answer)
+        row = database.fetch_row(LIST_ON_SQLITE, {"agent_id": agent_id})
+        return None if row is None else str(row[0])
     return _assemble(database.fetch_all(LIST_ON_POSTGRESQL, {"agent_id": agent_id}))
+
+
+def list_answer_and_marker(database: Database, agent_id: int) -> tuple[str, str] | None:
+    """Return the same JSON text and the agent's prompt marker, still in one round of SQL."""
+    if database.is_sqlite:
+        row = database.fetch_row(LIST_AND_MARKER_ON_SQLITE, {"agent_id": agent_id})
+        return None if row is None else (str(row[0]), str(row[1]))
+    rows = database.fetch_all(LIST_AND_MARKER_ON_POSTGRESQL, {"agent_id": agent_id})
+    answer = _assemble(rows)
+    return None if answer is None else (answer, str(rows[0]["prompt_marker"]))
 
 
 def _assemble(rows: Sequence[RowMapping]) -> str | None:
@@ -237,9 +247,13 @@ _LIST_TEMPLATE = (
 )  # fmt: skip
 
 
-def _list_on_postgresql() -> CompoundSelect[Any]:
-    """Build ``list`` for PostgreSQL: a row with the limits, then the rows of the two scopes."""
-    limits = (AgentDefinition.memory_limit, AgentDefinition.memory_characters, AgentDefinition.proposal_limit)
+def _list_on_postgresql(*more: Any) -> CompoundSelect[Any]:
+    """Build ``list`` for PostgreSQL: a row with the limits, then the rows of the two scopes.
+
+    ``more`` columns of the agent stand in each row, beside the limits.
+    """
+    definition = AgentDefinition
+    limits = (definition.memory_limit, definition.memory_characters, definition.proposal_limit, *more)
     key, content, status = AgentMemory.memory_key, AgentMemory.content, AgentMemory.status
     nothing = [cast(null(), column.type).label(column.name) for column in (key, content, status)]
     no_moment = cast(null(), Moment()).label("moment")
@@ -255,4 +269,6 @@ def _list_on_postgresql() -> CompoundSelect[Any]:
 
 
 LIST_ON_SQLITE = _list_on_sqlite()
+LIST_AND_MARKER_ON_SQLITE = LIST_ON_SQLITE.add_columns(Agent.prompt_marker)
 LIST_ON_POSTGRESQL = _list_on_postgresql()
+LIST_AND_MARKER_ON_POSTGRESQL = _list_on_postgresql(Agent.prompt_marker)
