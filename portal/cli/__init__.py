@@ -1,0 +1,32 @@
+"""``portal …``: setting up, serving, and acting as somebody's agent from the shell.
+
+Exit statuses: 0 when it was done, 1 when an agent's call was answered with a refusal, 2 when a command
+could not be carried out; then one line on standard error says why.
+"""
+
+from __future__ import annotations
+
+import click
+
+from portal.cli.memory import memory
+from portal.cli.places import ClearErrors, database_option, upgrade_database
+from portal.cli.serving import demo, serve
+from portal.cli.setup import definition, organisation, profile
+
+
+@click.group(cls=ClearErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="agent-memory-portal")
+def main() -> None:
+    """Memory for AI agents under human control."""
+
+
+@main.command()
+@database_option
+def upgrade(database_url: str) -> None:
+    """Create the schema, or bring it up to date."""
+    upgrade_database(database_url)
+    click.echo("The schema is up to date.")
+
+
+for command in (demo, serve, organisation, profile, definition, memory):
+    main.add_command(command)

@@ -1,0 +1,103 @@
+"""What the commands share: which database they mean, and errors in one clear line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
+
+from portal.database import Database, migration_config
+from portal.errors import AgentMemoryError
+from portal.settings import database_url_from
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+UPGRADE_FIRST = "run `portal upgrade` first"
+
+
+class Refused(click.ClickException):
+    """A command cannot be carried out; the message says why in one line."""
+
+    exit_code = 2
+
+
+class ClearErrors(click.Group):
+    """A group that answers with one line, and never with a traceback, where something is refused."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except AgentMemoryError as exc:
+            raise Refused(str(exc)) from exc
+        except (DBAPIError, CommandError) as exc:
+            raise Refused(f"the database cannot be used: {_first_line(exc)}") from exc
+        except ModuleNotFoundError as exc:
+            if exc.name != "psycopg":
+                raise
+            raise Refused("PostgreSQL needs the extra: pip install 'agent-memory-portal[postgres]'") from exc
+
+
+def database_option(command: Command) -> Command:
+    """Give a command the option ``--database``, and the URL as the argument ``database_url``."""
+    return click.option(
+        "--database",
+        "database_url",
+        metavar="URL",
+        default=lambda: database_url_from(os.environ),
+        show_default="PORTAL_DATABASE_URL, else sqlite:///portal.db",
+        help="Where everything is kept.",
+    )(command)
+
+
+@contextmanager
+def opened(database_url: str) -> Iterator[Database]:
+    """Give the database behind a URL, once it is certain that it has the newest schema.
+
+    :raises Refused: it has not.
+    """
+    database = Database(database_url)
+    try:
+        require_schema(database)
+        yield database
+    finally:
+        database.dispose()
+
+
+def upgrade_database(database_url: str) -> None:
+    """Create the schema of the database behind a URL, or bring it up to date."""
+    database = Database(database_url)
+    try:
+        database.upgrade()
+    finally:
+        database.dispose()
+
+
+def require_schema(database: Database) -> None:
+    """Refuse a database that is not there, or whose schema is not the one that this version needs.
+
+    :raises Refused: with what to do about it.
+    """
+    path = make_url(database.url).database
+    # Connecting would create the file, readable by everybody.
+    if database.is_sqlite and not Path(str(path)).exists():
+        raise Refused(f"there is no database at {path}; {UPGRADE_FIRST}")
+    with database.engine.connect() as connection:
+        current = MigrationContext.configure(connection).get_current_revision()
+    if current != ScriptDirectory.from_config(migration_config()).get_current_head():
+        raise Refused(f"the database has no schema, or not that of this version; {UPGRADE_FIRST}")
+
+
+def _first_line(error: DBAPIError | CommandError) -> str:
+    # What SQLAlchemy adds to the driver's own words is the statement, and that may hold a memory.
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return str(cause).strip().partition("\n")[0]

@@ -1,0 +1,79 @@
+"""``portal serve`` and ``portal demo``: the portal in a browser.
+
+Both start gunicorn as a program of its own, so that no other command waits for Flask to be loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import click
+
+from portal.cli.places import Refused, database_option, opened
+from portal.database import Database
+from portal.demo.instructions import PASSWORD, STORIES, instructions
+from portal.demo.running import (
+    ServerEnded,
+    interruptible,
+    server,
+    throw_away_database,
+    wait_until_it_answers,
+    wait_until_it_ends,
+)
+from portal.demo.seeding import seed
+from portal.models import utc_now
+from portal.serving import gunicorn_command
+from portal.settings import Settings
+
+
+@click.command()
+@click.option("--bind", default="127.0.0.1:8000", show_default=True, help="The address to listen on.")
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
+@database_option
+def serve(bind: str, workers: int, database_url: str) -> None:
+    """Serve the portal with gunicorn; its settings are PORTAL_… variables."""
+    environment = os.environ | {"PORTAL_DATABASE_URL": database_url}
+    environment.pop("PORTAL_DATABASE_URL_FILE", None)
+    Settings.from_mapping(environment)
+    with opened(database_url):
+        pass
+    command = gunicorn_command(bind=bind, workers=workers)
+    sys.stdout.flush()
+    os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter, and no shell
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65_535), default=8000, show_default=True)
+def demo(port: int) -> None:
+    """Serve a throw-away organisation to try things out with."""
+    with suppress(KeyboardInterrupt), interruptible():
+        try:
+            run_demo(port)
+        except ServerEnded as exc:
+            raise Refused("the server ended") from exc
+    click.echo("\nThe demo is over, and everything in it is gone.")
+
+
+def run_demo(port: int) -> None:
+    """Serve the demo until a signal ends it.
+
+    :raises ServerEnded: the server ended by itself.
+    """
+    with throw_away_database() as database, server(database, port) as process:
+        fill(database)
+        wait_until_it_answers(process, port)
+        click.echo(instructions(port, database.url))
+        wait_until_it_ends(process)
+
+
+def fill(database: Database) -> None:
+    """Put the demo's stories into a database, with a line that shows how far it is."""
+    seed(database, STORIES, password=PASSWORD, now=utc_now(), progress=show_progress)
+    click.echo(err=True)
+
+
+def show_progress(done: int, total: int) -> None:
+    """Say on one line how many things have happened."""
+    click.echo(f"\rMaking up people and what their agents learned: {done} of {total}", nl=False, err=True)

@@ -1,0 +1,146 @@
+"""A demo while it runs: a temporary folder, a server, and their end whatever happens."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from sqlalchemy import URL
+
+from portal.database import Database
+from portal.errors import InvalidInput
+from portal.serving import gunicorn_command
+from portal.settings import PREFIX
+
+HOST = "127.0.0.1"
+WORKERS = 2
+START_TIMEOUT_SECONDS = 30
+STOP_TIMEOUT_SECONDS = 10
+POLL_SECONDS = 0.05
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class ServerEnded(Exception):
+    """The server ended by itself; it said why on standard error."""
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let every signal that asks this program to end raise ``KeyboardInterrupt``, as Ctrl-C does."""
+
+    def interrupt(_signal_number: int, _frame: FrameType | None) -> None:
+        # What is cleaned up from here on must not be interrupted by an impatient second Ctrl-C.
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def throw_away_database() -> Iterator[Database]:
+    """Give a database with the schema and nothing in it, which is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="portal-demo-") as folder:
+        url = URL.create("sqlite", database=str(Path(folder) / "demo.db"))
+        database = Database(url.render_as_string())
+        try:
+            database.upgrade()
+            yield database
+        finally:
+            database.dispose()
+
+
+@contextmanager
+def server(database: Database, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a server that starts on a port of this machine, and stop it afterwards.
+
+    :raises portal.errors.InvalidInput: (``port``) something else listens there.
+    """
+    require_free(port)
+    # Somebody may have settings for a portal of their own.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)} | {
+        "PORTAL_DATABASE_URL": database.url,
+        "PORTAL_SECRET_KEY": secrets.token_urlsafe(48),
+        "PORTAL_PUBLIC_URL": f"http://{HOST}:{port}",
+    }
+    command = gunicorn_command(bind=f"{HOST}:{port}", workers=WORKERS, log_level="warning")
+    # In a session of its own the server gets no Ctrl-C of the terminal: it ends when we say so.
+    process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603 - our own words
+    try:
+        yield process
+    finally:
+        _stop(process)
+
+
+def require_free(port: int) -> None:
+    """Refuse a port on which something else listens.
+
+    :raises portal.errors.InvalidInput: (``port``) it is in use, or not for us to use.
+    """
+    with socket.socket() as probe:
+        # Without this a port that was in use a minute ago would still count as in use.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as exc:
+            problem = f"{port} cannot be used ({exc.strerror}); choose another with --port"
+            raise InvalidInput("port", problem) from exc
+
+
+def wait_until_it_answers(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return once the server answers.
+
+    :raises ServerEnded: it ended, or did not answer for half a minute.
+    """
+    give_up_at = time.monotonic() + START_TIMEOUT_SECONDS
+    while not _is_healthy(port):
+        if process.poll() is not None or time.monotonic() > give_up_at:
+            raise ServerEnded
+        time.sleep(POLL_SECONDS)
+
+
+def wait_until_it_ends(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the server, which ends only if something is wrong.
+
+    :raises ServerEnded: it did.
+    """
+    process.wait()
+    raise ServerEnded
+
+
+def _is_healthy(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=START_TIMEOUT_SECONDS)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    # SIGINT is gunicorn's quick way out; SIGTERM would wait for whoever is still being answered.
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(STOP_TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,20 @@
+"""How the portal is started as a program of its own: gunicorn over the application."""
+
+from __future__ import annotations
+
+import sys
+
+APPLICATION = "portal.web:create_app_from_environment()"
+"""What gunicorn loads, in a checkout and where only the package is installed."""
+
+
+def gunicorn_command(*, bind: str, workers: int, log_level: str = "info") -> list[str]:
+    """Return the command line of a server; its settings come from its environment.
+
+    :param bind: an address to listen on, such as ``127.0.0.1:8000`` or ``unix:/run/portal.sock``.
+    :param workers: how many processes answer.
+    :param log_level: gunicorn's, for its own messages on standard error.
+    """
+    # The control socket would be one file in the home folder, over which several servers fall out.
+    options = ["--bind", bind, "--workers", str(workers), "--log-level", log_level, "--no-control-socket"]
+    return [sys.executable, "-m", "gunicorn", *options, APPLICATION]
