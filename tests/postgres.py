@@ -30,7 +30,7 @@ KEEPER = """
 folder=$1; shift
 "$@" >"$folder/log" 2>&1 &
 read -r _
-kill -INT $!
+kill -QUIT $!
 wait
 rm -rf "$folder"
 """
