@@ -2,7 +2,8 @@
 
 Ceilings are exact because the check and the write are one transaction that first locks the scope: the
 agent's row for what an agent holds, the definition's row for confirmed facts. Whoever needs several locks
-a definition first, then an agent, then a memory. On SQLite the writing transaction itself is the lock.
+a profile first, then a definition, then an agent, then a memory. On SQLite the writing transaction itself
+is the lock.
 
 The locks are ``FOR NO KEY UPDATE``: a plain ``FOR UPDATE`` deadlocks with the foreign-key checks of
 concurrent inserts.
@@ -119,23 +120,27 @@ def find_definition_id(session: Session, *, organisation_id: int, name: str) -> 
 
 def find_active_profile(session: Session, profile_id: int) -> Profile | None:
     """Return the person with this id, if they and their organisation are active at this moment."""
-    return session.scalars(
-        select(Profile).where(
-            Profile.id == profile_id,
-            Profile.active,
-            Profile.organisation_id == Organisation.id,
-            Organisation.active,
-        )
-    ).one_or_none()
+    return session.scalars(_select_active_profile(profile_id)).one_or_none()
+
+
+def _select_active_profile(profile_id: int) -> Select[Profile]:
+    return select(Profile).where(
+        Profile.id == profile_id,
+        Profile.active,
+        Profile.organisation_id == Organisation.id,
+        Organisation.active,
+    )
 
 
 def require_administrator(session: Session, profile_id: int, *, organisation_id: int) -> Profile:
-    """Return the person with this id.
+    """Return the person with this id, who stays what they are until the transaction ends.
 
     :raises portal.errors.NotAnAdministrator: they are not, at this moment, an active administrator of this
         active organisation.
     """
-    profile = find_active_profile(session, profile_id)
+    # Until the decision stands nobody erases, deactivates or demotes whoever made it.
+    active = _select_active_profile(profile_id).with_for_update(read=True, of=Profile)
+    profile = session.scalars(active).one_or_none()
     if profile is None or profile.organisation_id != organisation_id or profile.role != Role.ADMINISTRATOR:
         raise NotAnAdministrator(profile_id)
     return profile

@@ -20,7 +20,7 @@ from portal.directory.names import (
     is_slug,
 )
 from portal.directory.removal import remove_definition
-from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, FOR_REMOVAL, Part, get_row, identify
+from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify
 from portal.errors import InvalidInput
 from portal.models import Agent, AgentDefinition, Organisation, Profile
 
@@ -126,7 +126,7 @@ class Definitions(Part):
         definition_id = identify(definition, AgentDefinition)
 
         def work(session: Session) -> None:
-            remove_definition(session, get_row(session, AgentDefinition, definition_id, FOR_REMOVAL))
+            remove_definition(session, get_row(session, AgentDefinition, definition_id, FOR_CHANGE))
 
         self._database.write(work)
 

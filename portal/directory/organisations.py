@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from portal.directory.names import check_name, check_slug, is_slug
 from portal.directory.removal import remove_organisation
-from portal.directory.rows import FOR_CHANGE, FOR_REMOVAL, Part, get_row, identify, names_taken
+from portal.directory.rows import FOR_CHANGE, Part, get_row, identify, names_taken
 from portal.models import Organisation, SignInSession
 
 
@@ -85,6 +85,6 @@ class Organisations(Part):
         organisation_id = identify(organisation, Organisation)
 
         def work(session: Session) -> None:
-            remove_organisation(session, get_row(session, Organisation, organisation_id, FOR_REMOVAL))
+            remove_organisation(session, get_row(session, Organisation, organisation_id, FOR_CHANGE))
 
         self._database.write(work)

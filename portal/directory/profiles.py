@@ -7,16 +7,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from portal.directory.names import check_email, check_name, check_role, email_key
 from portal.directory.removal import remove_profile
-from portal.directory.rows import (
-    FOR_CHANGE,
-    FOR_REFERENCE,
-    FOR_REMOVAL,
-    Lock,
-    Part,
-    get_row,
-    identify,
-    names_taken,
-)
+from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
 from portal.errors import LastAdministrator
 from portal.models import Organisation, Profile, Role, SignInSession
 from portal.passwords import hash_password
@@ -88,7 +79,7 @@ class Profiles(Part):
         profile_id, new_role = identify(profile, Profile), check_role(role)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id, FOR_CHANGE)
+            found = _lock(session, profile_id)
             if new_role != Role.ADMINISTRATOR:
                 _require_another_administrator(session, found)
             found.role = new_role
@@ -108,7 +99,7 @@ class Profiles(Part):
         password_hash = None if password is None else hash_password(password)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id, FOR_CHANGE)
+            found = _lock(session, profile_id)
             found.password_hash = password_hash
             _sign_out(session, found)
             return _finish(session, found)
@@ -127,7 +118,7 @@ class Profiles(Part):
         profile_id = identify(profile, Profile)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id, FOR_CHANGE)
+            found = _lock(session, profile_id)
             _require_another_administrator(session, found)
             found.active = False
             _sign_out(session, found)
@@ -144,7 +135,7 @@ class Profiles(Part):
         profile_id = identify(profile, Profile)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id, FOR_CHANGE)
+            found = _lock(session, profile_id)
             found.active = True
             return _finish(session, found)
 
@@ -163,7 +154,7 @@ class Profiles(Part):
         profile_id = identify(profile, Profile)
 
         def work(session: Session) -> None:
-            found = _lock(session, profile_id, FOR_REMOVAL)
+            found = _lock(session, profile_id)
             _require_another_administrator(session, found)
             remove_profile(session, found, self._clock())
 
@@ -184,11 +175,11 @@ def _finish(session: Session, profile: Profile) -> Profile:
     return _complete(session, profile.id)
 
 
-def _lock(session: Session, profile_id: int, lock: Lock) -> Profile:
+def _lock(session: Session, profile_id: int) -> Profile:
     """Lock a person, after their organisation: so no two of its administrators go at the same time."""
     organisation_id = get_row(session, Profile, profile_id).organisation_id
     get_row(session, Organisation, organisation_id, FOR_CHANGE)
-    return get_row(session, Profile, profile_id, lock)
+    return get_row(session, Profile, profile_id, FOR_CHANGE)
 
 
 def _require_another_administrator(session: Session, profile: Profile) -> None:

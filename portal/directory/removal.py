@@ -1,6 +1,7 @@
 """What goes when something goes, written out because nothing in the database cascades.
 
-The caller has locked the row that goes, so that nothing new can begin to point to it.
+The caller has locked the row that goes for change, so that nobody begins to use it: whoever does locks it
+for reference first.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from sqlalchemy import ColumnElement, delete, select, text, update
 from sqlalchemy.orm import Session
 
 from portal.changes import COMMAND_LINE, Change, remove_memory
-from portal.directory.rows import FOR_REMOVAL
+from portal.directory.rows import FOR_CHANGE, FOR_REMOVAL
 from portal.models import (
     ACCOUNT_SCOPE,
     Agent,
@@ -61,11 +62,9 @@ def remove_organisation(session: Session, organisation: Organisation) -> None:
     """Delete an organisation with everything in it."""
     _lift_time_limit(session)
     here = organisation.id
-    session.execute(
-        select(AgentDefinition.id)
-        .where(AgentDefinition.organisation_id == here)
-        .with_for_update(**FOR_REMOVAL)
-    )
+    for kind in (Profile, AgentDefinition):
+        rows = select(kind.id).where(kind.organisation_id == here).order_by(kind.id)
+        session.execute(rows.with_for_update(**FOR_CHANGE)).all()
     _lock_agents(session, Agent.organisation_id == here)
     for table in (MemoryEvent, AgentMemory, Agent, AgentDefinition, SignInSession, Profile):
         _delete(session, table, table.organisation_id == here)

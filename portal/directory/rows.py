@@ -1,7 +1,11 @@
 """What the directory's parts share: finding a caller's object again in the database, and the locks.
 
-Locks are taken in one order everywhere: organisation, definition, agent, memory. On SQLite they are no
-statements at all, because a writing transaction has the whole database to itself.
+Locks are taken in one order everywhere: organisation, profile, definition, agent, memory. On SQLite they
+are no statements at all, because a writing transaction has the whole database to itself.
+
+An agent's call locks its agent first, and the foreign keys of what it inserts then ask for the definition's
+and the profile's rows. So whoever removes those locks them for change only, which foreign keys get past,
+until the agents are locked too; the removal itself locks the rest.
 """
 
 from __future__ import annotations
@@ -31,10 +35,11 @@ class Lock(TypedDict, total=False):
 # FOR NO KEY UPDATE: others may still insert rows that point here; a plain FOR UPDATE would deadlock with
 # the foreign-key checks of those inserts.
 FOR_CHANGE: Final[Lock] = {"key_share": True}
-# FOR UPDATE: nobody may begin to point here any more.
+# FOR UPDATE: nobody else locks it in any way. For agents and memories, from which no lock leads upwards.
 FOR_REMOVAL: Final[Lock] = {}
-# FOR KEY SHARE: the row stays until our own rows point to it.
-FOR_REFERENCE: Final[Lock] = {"read": True, "key_share": True}
+# FOR SHARE: the row neither changes nor goes until our own rows point to it. FOR KEY SHARE would let a
+# removal begin, and then wait for us.
+FOR_REFERENCE: Final[Lock] = {"read": True}
 
 _FIELDS: dict[type, str] = {
     Organisation: "organisation",
