@@ -12,16 +12,15 @@ import ipaddress
 import logging
 import math
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlalchemy import Select, and_, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session, contains_eager, scoped_session
+from sqlalchemy.orm import Session, contains_eager
 
 from portal.contents import is_storable
 from portal.database import Database
-from portal.models import Organisation, Profile, SignInSession, SignInThrottle, utc_now
+from portal.models import Clock, Organisation, Profile, SignInSession, SignInThrottle, utc_now
 from portal.passwords import verify_password
 
 logger = logging.getLogger(__name__)
@@ -80,7 +79,7 @@ class SignIn:
     :param clock: gives the time now, aware and in UTC.
     """
 
-    def __init__(self, database: Database, *, clock: Callable[[], dt.datetime] = utc_now) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
 
@@ -109,7 +108,7 @@ class SignIn:
             return SignInRefused()
         return self._open_session(profile, subject)
 
-    def find_signed_in(self, session: Session | scoped_session[Session], token: str) -> SignedIn | None:
+    def find_signed_in(self, session: Session, token: str) -> SignedIn | None:
         """Return who holds a token, or None where that is nobody any more.
 
         It is nobody once the session ended, was idle for 30 minutes (administrators) or 8 hours

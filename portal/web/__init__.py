@@ -1,0 +1,85 @@
+"""The portal: what people see and decide in a browser. Everything that imports Flask is in here."""
+
+from __future__ import annotations
+
+from flask import Flask
+from jinja2 import StrictUndefined
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from portal.database import Database
+from portal.models import Clock, utc_now
+from portal.settings import Settings
+from portal.web import assets, auth, errors, filters, guard, headers
+from portal.web.addresses import DefinitionConverter, MemoryIdConverter
+from portal.web.administrators import administrators
+from portal.web.health import health
+from portal.web.owners import owners
+from portal.web.services import EXTENSION, Services, db
+
+
+def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
+    """Return the portal as a WSGI application.
+
+    Nothing is connected until the first request that needs the database.
+
+    :param clock: gives the time now, aware and in UTC.
+    """
+    app = Flask(
+        __name__,
+        template_folder=str(assets.resource_dir("templates")),
+        static_folder=str(assets.resource_dir("static")),
+        static_url_path="/static",
+    )
+    database = Database(settings.database_url)
+    app.extensions[EXTENSION] = Services.over(database, settings, clock)
+    _configure(app, settings, database)
+    _set_up_templates(app)
+    _set_up_addresses(app)
+    for part in (assets, guard, auth, errors, filters, headers):
+        part.init_app(app)
+    for blueprint in (health, owners, administrators):
+        app.register_blueprint(blueprint)
+    return app
+
+
+def create_app_from_environment() -> Flask:
+    """Return the portal with the settings of this process's environment.
+
+    :raises portal.errors.InvalidInput: a setting cannot be accepted.
+    """
+    return create_app(Settings.from_environment())
+
+
+def _configure(app: Flask, settings: Settings, database: Database) -> None:
+    app.config.update(
+        SECRET_KEY=settings.secret_key,
+        SECRET_KEY_FALLBACKS=list(settings.secret_key_fallbacks),
+        # A browser takes a cookie of the first name only over HTTPS, and only from this very host.
+        SESSION_COOKIE_NAME="__Host-session" if settings.is_https else "portal_session",
+        SESSION_COOKIE_SECURE=settings.is_https,
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SQLALCHEMY_DATABASE_URI=database.url,
+    )
+    db.init_app(app)
+    if settings.proxy_hops:
+        hops = settings.proxy_hops
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+
+
+def _set_up_templates(app: Flask) -> None:
+    app.jinja_options = {
+        # By default the ending of a template's name decides.
+        "autoescape": True,
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+    }
+
+
+def _set_up_addresses(app: Flask) -> None:
+    app.url_map.converters["definition"] = DefinitionConverter
+    app.url_map.converters["memory_id"] = MemoryIdConverter
+    # Werkzeug corrects an address by a redirect that names the host of the request.
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False

@@ -1,0 +1,122 @@
+"""Addresses: where people are sent, and how those of a long list are made cheaply."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from flask import current_app, request, url_for
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import BaseConverter, ValidationError
+
+from portal.models import MAX_ID, AgentMemory
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+MAX_NEXT_CHARACTERS = 512
+# One slash and then neither a second one nor a backslash: browsers take both for the start of a host.
+_OWN_PATH = re.compile(r"/(?![/\\])[!-~]*", re.ASCII)
+
+# Nobody wants to be sent there after signing in.
+_NO_DESTINATIONS = frozenset({"auth.sign_in_page", "health.healthz", "static"})
+
+# Where somebody goes on whose form was not carried out.
+_LISTS = {"administrators": "administrators.queue", "owners": "owners.memories"}
+
+# What a list's address carries besides the list, and the addresses of its forms pass on.
+_FILTERS = ("q", "status", "after")
+
+
+class MemoryIdConverter(BaseConverter):
+    """An id of a memory. Anything that could be no such id has no route."""
+
+    regex = r"[1-9][0-9]{0,18}"
+
+    def to_python(self, value: str) -> int:
+        """Return the id, unless a database could not even compare with it."""
+        memory_id = int(value)
+        if memory_id > MAX_ID:
+            raise ValidationError
+        return memory_id
+
+
+class DefinitionConverter(BaseConverter):
+    """The name of an agent definition."""
+
+    regex = r"[a-z0-9-]{1,64}"
+
+
+def own_destination(target: str | None) -> str | None:
+    """Return ``target`` if it is a page of ours that a browser may be sent to, else None."""
+    if target is None or len(target) > MAX_NEXT_CHARACTERS or not _OWN_PATH.fullmatch(target):
+        return None
+    path = re.split(r"[?#]", target, maxsplit=1)[0]
+    try:
+        endpoint, _ = current_app.url_map.bind("").match(path, method="GET")
+    except HTTPException:
+        return None
+    return None if endpoint in _NO_DESTINATIONS else target
+
+
+def list_url(endpoint: str, definition: str, **changes: str | None) -> str:
+    """Return the address of a list with the filters of this request's query, so that they survive."""
+    given: dict[str, Any] = {name: value for name, value in (_filters() | changes).items() if value}
+    return url_for(endpoint, definition=definition, **given)
+
+
+def pager_links(
+    endpoint: str, definition: str, cursor: str | None, **changes: str | None
+) -> dict[str, str | None]:
+    """Return the addresses that a list's search form and pager need.
+
+    :param cursor: where the next page begins, None on the last page.
+    :param changes: filters that the pages have besides those of this request.
+    """
+    is_first = not _filters()["after"]
+    return {
+        "everything": url_for(endpoint, definition=definition),
+        "first": None if is_first else list_url(endpoint, definition, after=None, **changes),
+        "next": list_url(endpoint, definition, after=cursor, **changes) if cursor else None,
+    }
+
+
+def page_to_return_to() -> str | None:
+    """Return the page that this request asked for, or, where it sent a form, the list it came from."""
+    if request.method in SAFE_METHODS:
+        query = request.query_string.decode("latin-1")
+        return quote(request.path) + (f"?{query}" if query else "")
+    if request.blueprint not in _LISTS or request.view_args is None:
+        return None
+    return list_url(_LISTS[request.blueprint], request.view_args["definition"])
+
+
+class RowLinks:
+    """The addresses of one page about each memory of a list, with the list's filters.
+
+    They are all alike but for the id, and asking the URL map for each costs more than drawing the row.
+    """
+
+    def __init__(self, endpoint: str, definition: str) -> None:
+        path = url_for(endpoint, definition=definition, memory_id=MAX_ID)
+        # The last one, because a definition can have any number for a name.
+        self._start, _, self._end = path.rpartition(str(MAX_ID))
+        filters = {name: value for name, value in _filters().items() if value}
+        self._end += f"?{urlencode(filters)}" if filters else ""
+
+    def __call__(self, memory: AgentMemory) -> str:
+        """Return the address for one memory."""
+        return f"{self._start}{memory.id}{self._end}"
+
+
+class FactLinks:
+    """The addresses of the pages about each account fact of a list."""
+
+    def __init__(self, definition: str) -> None:
+        self.fact = RowLinks("administrators.fact", definition)
+        self.decide = RowLinks("administrators.decide", definition)
+        self.delete = RowLinks("administrators.delete_page", definition)
+
+
+def _filters() -> dict[str, str | None]:
+    return {name: request.args.get(name) for name in _FILTERS}

@@ -1,0 +1,81 @@
+"""How templates show times, numbers and texts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from flask import Flask
+
+from portal.policy import needs_second_person
+from portal.reports import Count
+from portal.web.services import services
+
+FOLDED_LINES = 10
+FOLDED_CHARACTERS = 800
+EXCERPT_CHARACTERS = 240
+
+MINUTE_S = 60
+HOUR_S = 60 * MINUTE_S
+DAY_S = 24 * HOUR_S
+# The average lengths in our calendar.
+MONTH_S = 30.44 * DAY_S
+YEAR_S = 365.25 * DAY_S
+
+_UNITS = [(YEAR_S, "year"), (MONTH_S, "month"), (DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute")]
+
+
+def init_app(app: Flask) -> None:
+    """Give the templates of the application these filters, tests and functions."""
+    filters: dict[str, Any] = {
+        "ago": ago,
+        "counted": counted,
+        "excerpt": excerpt,
+        "exact": exact,
+        "grouped": grouped,
+        "machine": machine,
+    }
+    app.jinja_env.filters.update(filters)
+    app.jinja_env.tests["long"] = is_long
+    app.jinja_env.globals["needs_second_person"] = needs_second_person
+
+
+def ago(moment: dt.datetime) -> str:
+    """Say how long ago something was, as in "3 hours ago"."""
+    seconds = (services().clock() - moment).total_seconds()
+    for length, unit in _UNITS:
+        number = int(seconds // length)
+        if number >= 1:
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def exact(moment: dt.datetime) -> str:
+    """Say when something was, to the minute, as in "29 Nov 2026, 18:04"."""
+    return f"{moment.day} {moment:%b %Y, %H:%M}"
+
+
+def machine(moment: dt.datetime) -> str:
+    """Say when something was, for programs."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def grouped(number: int) -> str:
+    """Write a number with its thousands apart."""
+    return f"{number:,}"
+
+
+def counted(count: Count) -> str:
+    """Write a count, with a plus sign where there are more."""
+    return f"{count.number:,}{'+' if count.is_capped else ''}"
+
+
+def is_long(text: str) -> bool:
+    """Whether a content is shown folded."""
+    return len(text) > FOLDED_CHARACTERS or text.count("\n") >= FOLDED_LINES
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a long content: its first lines, cut where they are long."""
+    lines = text.split("\n", 4)[:4]
+    return "\n".join(lines)[:EXCERPT_CHARACTERS].rstrip() + " …"

@@ -1,0 +1,34 @@
+"""What an address names, for whoever is signed in. Anything else, foreign or missing, is the same 404."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from flask import abort
+
+from portal.models import AgentDefinition, AgentMemory
+from portal.web.auth import me
+from portal.web.services import services
+
+Found = TypeVar("Found")
+
+
+def get_definition(name: str) -> AgentDefinition:
+    """Return a definition of the organisation."""
+    return _or_404(services().directory.find_definition(me().organisation, name))
+
+
+def get_account_fact(memory_id: int, definition: str) -> AgentMemory:
+    """Return an account fact of that definition."""
+    return _or_404(services().reports.find_account_fact(memory_id, me().organisation, definition))
+
+
+def get_own_memory(memory_id: int, definition: str) -> AgentMemory:
+    """Return what this person's agent holds, or a rejected fact that they stated."""
+    return _or_404(services().reports.find_own_memory(memory_id, me(), definition))
+
+
+def _or_404(found: Found | None) -> Found:
+    if found is None:
+        abort(404)
+    return found
