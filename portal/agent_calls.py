@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from portal import answers
+from portal import answers, prompt
 from portal.changes import Change, remove_memory
 from portal.contents import check_content
 from portal.errors import InvalidContent, InvalidKey
 from portal.holding import NoRoom, UnderKey, hold
 from portal.keys import canonical_key
 from portal.models import Agent, EventAction, Status
-from portal.recall import list_answer
+from portal.recall import list_answer, list_answer_and_marker
 from portal.scopes import id_of, lock_agent, read_usage
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AgentCalls:
-    """The four calls that an agent runtime makes. Each is a transaction of its own.
+    """The four calls that an agent makes, and the prompt block for its runtime. Each is a transaction.
 
     They answer with JSON text. What a model did wrong is an answer with ``"ok": false``; only a database
     that is down or a programming error raises.
@@ -77,6 +78,22 @@ class AgentCalls:
         :raises TypeError: ``agent`` is no :class:`~portal.models.Agent`.
         """
         return list_answer(self._database, id_of(agent, Agent)) or answers.inactive_list()
+
+    def prompt_block(self, agent: Agent) -> str:
+        """Return what the agent should know at the start of a turn, ready to be put in a prompt.
+
+        Confirmed account facts come first, then the person's own memories, then proposals, marked as
+        unconfirmed: one line each, fenced as data (:mod:`portal.prompt`). The ceilings bound it and nothing
+        is left out; the text is the same while nothing changes, so that prompt caches hold. For an agent
+        that is not active any more it is one sentence that says so. One round of SQL; nothing is written.
+
+        :raises TypeError: ``agent`` is no :class:`~portal.models.Agent`.
+        """
+        recalled = list_answer_and_marker(self._database, id_of(agent, Agent))
+        if recalled is None:
+            return prompt.INACTIVE_BLOCK
+        answer, marker = recalled
+        return prompt.render(json.loads(answer), marker=marker)
 
     def _store(self, agent: Agent, memory_key: object, content: object, status: Status) -> str:
         agent_id = id_of(agent, Agent)

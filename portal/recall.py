@@ -126,12 +126,12 @@ def list_answer(database: Database, agent_id: int) -> str | None:
 
 def list_answer_and_marker(database: Database, agent_id: int) -> tuple[str, str] | None:
     """Return the same JSON text and the agent's prompt marker, still in one round of SQL."""
-    if database.is_sqlite:
-        row = database.fetch_row(LIST_AND_MARKER_ON_SQLITE, {"agent_id": agent_id})
-        return None if row is None else (str(row[0]), str(row[1]))
-    rows = database.fetch_all(LIST_AND_MARKER_ON_POSTGRESQL, {"agent_id": agent_id})
-    answer = _assemble(rows)
-    return None if answer is None else (answer, str(rows[0]["prompt_marker"]))
+    statement = LIST_AND_MARKER_ON_SQLITE if database.is_sqlite else LIST_AND_MARKER_ON_POSTGRESQL
+    rows = database.fetch_all(statement, {"agent_id": agent_id})
+    if not rows:
+        return None
+    answer = rows[0]["answer"] if database.is_sqlite else _assemble(rows)
+    return str(answer), str(rows[0]["prompt_marker"])
 
 
 def _assemble(rows: Sequence[RowMapping]) -> str | None:
