@@ -154,7 +154,7 @@ def _emoji() -> regex.Pattern[str]:
     # Loaded here because hardly any content needs it: Python's own tables do not know emoji.
     import regex  # noqa: PLC0415
 
-    return regex.compile(r"[\p{Extended_Pictographic}\p{Emoji_Presentation}\p{Emoji_Modifier}]")
+    return regex.compile(r"[\p{Extended_Pictographic}\p{Emoji_Presentation}]")
 
 
 def _check_marks(content: str) -> None:

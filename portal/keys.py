@@ -38,11 +38,7 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union
 # The shape of a key is judged on one letter for each character: L for a letter, N for a digit, n for a
 # non-spacing or enclosing mark, c for a mark that takes space, _ for itself and ? for everything else.
 _SHAPE = re.compile(r"(?:[N_]|L(?:n{1,3}(?!n)|c)*)+")
-_ROLES_OF_CATEGORIES = {"Nd": "N", "Mn": "n", "Me": "n", "Mc": "c"} | dict.fromkeys(
-    ("Lu", "Ll", "Lt", "Lm", "Lo"), "L"
-)
-# The Han script has a zero of its own, which Unicode files under letter numbers, with the Roman numerals.
-_ROLES_OF_CHARACTERS = {"_": "_", "\N{IDEOGRAPHIC NUMBER ZERO}": "N"}
+_ROLES = {"Nd": "N", "Mn": "n", "Me": "n", "Mc": "c"}
 
 _SCRIPTS_WRITTEN_TOGETHER = (
     ("Latin", "Han", "Hiragana", "Katakana"),
@@ -118,8 +114,9 @@ def _check_shape(key: str) -> None:
 
 
 def _role(character: str) -> str:
-    role = _ROLES_OF_CHARACTERS.get(character)
-    return role or _ROLES_OF_CATEGORIES.get(unicodedata.category(character), "?")
+    if character.isalpha():
+        return "L"
+    return "_" if character == "_" else _ROLES.get(unicodedata.category(character), "?")
 
 
 def _check_script(key: str) -> None:
@@ -132,7 +129,7 @@ def _check_script(key: str) -> None:
     if not any(_is_written_in(key, *scripts) for scripts in (*_SCRIPTS_WRITTEN_TOGETHER, *own_scripts)):
         raise InvalidKey("Write the key in one script, without mixing alphabets or their digits.")
     letters = [character for character in key if character.isalpha()]
-    if letters and all(letter.isascii() or letter in _ascii_look_alikes() for letter in letters):
+    if letters and all(letter in _ascii_look_alikes() for letter in letters):
         raise InvalidKey("Choose another word for the key: each of its letters looks like a Latin letter.")
 
 
@@ -155,7 +152,7 @@ def _script_pattern(scripts: tuple[str, ...]) -> regex.Pattern[str]:
 
 @cache
 def _ascii_look_alikes() -> frozenset[str]:
-    """Return what Unicode finds confusable with an ASCII letter.
+    """Return the ASCII letters, and what Unicode finds confusable with one.
 
     The table links each character to its prototype and back, so that a look-alike is one step from an
     ASCII letter, or two where the letter has a prototype itself (`m` has `rn`).
