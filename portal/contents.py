@@ -39,8 +39,9 @@ _REFUSED = "".join(
         r"\u115f\u1160\u3164\uffa0",  # Hangul fillers
         r"\u202a-\u202e",  # bidirectional embeddings and overrides; the isolates are in U+2060 to 206F
         r"\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a",  # controls of annotations and scores
-        r"\u180b-\u180d\u180f\ufe00-\ufe0d\U000e0100-\U000e01ef",  # variation selectors but two
-        r"\U000e0000-\U000e007f",  # tag characters
+        r"\u180b-\u180d\u180f\ufe00-\ufe0d",  # variation selectors but two
+        # Tags, the other variation selectors, and what Unicode reserves for more that is drawn as nothing.
+        r"\ufff0-\ufff8\U000e0000-\U000e0fff",
         r"\ud800-\udfff",  # halves of surrogate pairs, which no database stores
         r"\ue000-\uf8ff\U000f0000-\U0010ffff",  # private use, and the noncharacters among it
         r"\ufdd0-\ufdef",  # noncharacters, with the last two of each plane

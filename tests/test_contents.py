@@ -365,3 +365,11 @@ print("regex" in sys.modules)
     command = [sys.executable, "-X", "utf8", "-c", program]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines() == ["False", "True"]
+
+
+@pytest.mark.parametrize(
+    "character", ["\ufff0", "\ufff8", "\U000e0080", "\U000e00ff", "\U000e01f0", "\U000e0fff"]
+)
+def test_what_unicode_reserves_for_invisible_characters_is_refused(character: str) -> None:
+    with pytest.raises(InvalidContent, match=f"U\\+{ord(character):04X}"):
+        check_content(f"ok{character}")
