@@ -47,6 +47,7 @@ def test_imports_follow_the_contracts() -> None:
         ("models.py", "import portal.database"),
         ("manager.py", "from flask import g"),
         ("sign_in.py", "import werkzeug.security"),
+        ("web/owners.py", "from sqlalchemy import select"),
         ("helpers.py", ""),
     ],
 )
