@@ -8,7 +8,11 @@ TESTS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# The agent frameworks have an environment of their own: a hundred packages that only their tests need.
+AGENTS := .venv-agents
 UV := $(or $(shell command -v uv),$(BIN)/uv)
+COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate --no-header \
+	--extra postgres --extra mcp --extra test pyproject.toml
 
 # A server of its own for each process, so that no two tests meet.
 PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -17,16 +21,20 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 CORE := portal/*.py,portal/directory/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types lock clean
+.PHONY: help demo test test-agents check lint format types lock clean
 
 help: ## What can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(INSTALLED) ## An organisation to try, on http://127.0.0.1:8000 (PORT=… for another port)
 	@$(BIN)/portal demo --port $(PORT)
 
 test: $(INSTALLED) ## The tests (TESTS=… for some: a path or any options of pytest)
 	@$(BIN)/python $(PYTEST) $(TESTS)
+
+test-agents: $(AGENTS)/.installed ## The programs of docs/agents, on the frameworks that they are about
+	@$(AGENTS)/bin/mypy --cache-dir .mypy_cache/agents docs/agents tests/agents
+	@PORTAL_REQUIRE_FRAMEWORKS=1 $(AGENTS)/bin/python $(PYTEST) tests/agents
 
 check: lint types ## What has to pass: lint, types, and the tests with the core's coverage
 	@$(BIN)/coverage erase
@@ -46,20 +54,23 @@ types: $(INSTALLED) ## mypy --strict over the package and the tests
 	@$(BIN)/mypy
 
 lock: $(INSTALLED) ## Pins the dependencies anew (UPGRADE=--upgrade for newer versions)
-	@$(UV) pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate --no-header \
-		--extra postgres --extra test pyproject.toml --output-file requirements.lock
+	@$(COMPILE) --output-file requirements.lock
+	@$(COMPILE) --constraint requirements.lock --extra agents --output-file requirements-agents.lock
 
 clean: ## Removes what make made
-	rm -rf $(VENV) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) $(AGENTS) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+
+$(INSTALLED): requirements.lock pyproject.toml
+$(AGENTS)/.installed: requirements-agents.lock pyproject.toml | $(INSTALLED)
 
 # uv itself comes from the lock too, because it installs three times as fast as pip.
-$(INSTALLED): requirements.lock pyproject.toml
+%/.installed:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed: make PYTHON=…" >&2; exit 1; }
-	@echo "Setting up $(VENV) with $$(grep -c == requirements.lock) packages (once) …"
-	@$(PYTHON) -m venv $(VENV)
-	@command -v $(UV) >/dev/null || $(BIN)/python -m pip install --disable-pip-version-check --quiet \
-		--require-hashes -r <(sed -n '/^uv==/,/[^\]$$/p' requirements.lock)
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
-	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@echo "Setting up $(@D) with $$(grep -c == $<) packages (once) …"
+	@$(PYTHON) -m venv $(@D)
+	@command -v $(UV) >/dev/null || $(@D)/bin/python -m pip install --disable-pip-version-check --quiet \
+		--require-hashes -r <(sed -n '/^uv==/,/[^\]$$/p' $<)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r $<
+	@$(UV) pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
