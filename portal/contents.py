@@ -61,12 +61,8 @@ _SUSPICIOUS_IN_ASCII = re.compile(f"[{_CONTROLS}]")
 _MARKS_PERHAPS = re.compile(rf"[^\w\s\x00-\x7f]{{{_MAX_MARKS_IN_A_ROW + 1},}}")
 
 # White space is drawn as nothing, and so are direction marks, joiners and selectors, the empty Braille
-# pattern, the controls and blanks of hieroglyphs and Khitan, a note without a head, and code points that
-# Unicode reserves for more of the kind.
-_BLANK = (
-    r"\s\u061c\u200c-\u200f\u2800\ufe0e\ufe0f\ufff0-\ufff8"
-    + r"\U00013430-\U00013442\U00016fe4\U0001d159\U000e0000-\U000e0fff"
-)
+# pattern, the controls and blanks of hieroglyphs and Khitan, and a note without a head.
+_BLANK = r"\s\u061c\u200c-\u200f\u2800\ufe0e\ufe0f" + r"\U00013430-\U00013442\U00016fe4\U0001d159"
 _VISIBLE = re.compile(f"[^{_BLANK}]")
 
 

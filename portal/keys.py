@@ -31,9 +31,9 @@ _EDGE_SEPARATORS = tuple("_-.:/")
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Nothing is drawn for these, although Unicode calls them letters, marks or symbols. The second part is
 # the variation selectors.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
-    map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
-)
+_INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00013441\U00013442\U00016fe4"
+).union(map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 # The shape of a key is judged on one letter for each character: L for a letter, N for a digit, n for a
 # non-spacing or enclosing mark, c for a mark that takes space, _ for itself and ? for everything else.

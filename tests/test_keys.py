@@ -98,6 +98,7 @@ def test_64_code_points_fit_and_65_do_not(letter: str) -> None:
 
 INVISIBLE_RANGES = [
     *[(point, point) for point in (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)],
+    *[(point, point) for point in (0x13441, 0x13442, 0x16FE4)],
     (0x180B, 0x180D),
     (0x180F, 0x180F),
     (0xFE00, 0xFE0F),
