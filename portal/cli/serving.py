@@ -12,20 +12,21 @@ from contextlib import suppress
 import click
 
 from portal.cli.places import Refused, database_option, opened
-from portal.database import Database
 from portal.demo.instructions import PASSWORD, STORIES, instructions
 from portal.demo.running import (
     ServerEnded,
     interruptible,
+    require_running,
     server,
     throw_away_database,
     wait_until_it_answers,
-    wait_until_it_ends,
 )
 from portal.demo.seeding import seed
 from portal.models import utc_now
 from portal.serving import gunicorn_command
 from portal.settings import Settings
+
+PROGRESS = "Making up people and what their agents learned"
 
 
 @click.command()
@@ -62,18 +63,15 @@ def run_demo(port: int) -> None:
     :raises ServerEnded: the server ended by itself.
     """
     with throw_away_database() as database, server(database, port) as process:
-        fill(database)
+
+        def progress(done: int, total: int) -> None:
+            # It starts while we are busy here; if it cannot, nobody should have to wait for that.
+            require_running(process)
+            click.echo(f"\r{PROGRESS}: {done} of {total}", nl=False, err=True)
+
+        seed(database, STORIES, password=PASSWORD, now=utc_now(), progress=progress)
+        click.echo(err=True)
         wait_until_it_answers(process, port)
         click.echo(instructions(port, database.url))
-        wait_until_it_ends(process)
-
-
-def fill(database: Database) -> None:
-    """Put the demo's stories into a database, with a line that shows how far it is."""
-    seed(database, STORIES, password=PASSWORD, now=utc_now(), progress=show_progress)
-    click.echo(err=True)
-
-
-def show_progress(done: int, total: int) -> None:
-    """Say on one line how many things have happened."""
-    click.echo(f"\rMaking up people and what their agents learned: {done} of {total}", nl=False, err=True)
+        process.wait()
+        require_running(process)

@@ -6,12 +6,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from portal.demo.brightwater import NADIA
-from portal.demo.brightwater import STORY as BRIGHTWATER
-from portal.demo.halyard import INES, MARA, PIOTR, SUPPORT, TRAVEL
-from portal.demo.halyard import STORY as HALYARD
+from portal.demo import brightwater, halyard
 
-STORIES = (HALYARD, BRIGHTWATER)
+STORIES = (halyard.STORY, brightwater.STORY)
 PASSWORD = "fair winds"  # noqa: S105 - it is printed for everybody, and the data is made up
 
 
@@ -19,26 +16,24 @@ def instructions(port: int, database_url: str) -> str:
     """Return the addresses, the sign-ins and what to try, ending with a line to paste."""
     return f"""\
 
-The portal runs until you press Ctrl-C; then everything in it is gone.
+The portal runs until you press Ctrl-C. Then everything in it is gone.
 
-  as an administrator   http://127.0.0.1:{port}   {INES.email}
-  as a member           http://localhost:{port}   {MARA.email}
-  password              {PASSWORD}
+  as an administrator   http://127.0.0.1:{port}   {halyard.INES.email}
+  as a member           http://localhost:{port}   {halyard.MARA.email}
 
-A browser keeps one sign-in for each of the two addresses, so both people can be signed in at once.
-Everybody has the same password:
+A browser keeps one sign-in for each of the two addresses, so both can be signed in at once.
+Everybody's password is: {PASSWORD}
 
 {_people()}
 
 What to try:
-  - As {INES.email}, open "{SUPPORT.title}" and decide. Three people disagree about refund_window, and
-    one proposal is for a key that has a confirmed fact already.
+  - As Inês, open "{halyard.SUPPORT.title}" and decide. Three people disagree about refund_window,
+    and one of the proposals is for a key that has a confirmed fact already.
   - Some proposals deserve a second look: refund_approval, tide_tables, booking_system_key.
-  - "{TRAVEL.title}" wants a second person: {INES.email} cannot confirm approval_limit, which she stated.
-  - As {MARA.email}, see and delete what the agents know about you. {PIOTR.email} has no room left
-    for the {TRAVEL.title.lower()}.
-  - {NADIA.email} belongs to another organisation and sees none of this.
-  - Be Mara's agent. The proposal is in the queue at once:
+  - The travel desk wants a second person: Inês cannot confirm approval_limit, which is hers.
+  - As Mara, see and delete what the agents know about you. As Piotr, see a memory that is full.
+  - As Nadia, see another organisation, and nothing of this one.
+  - Be Mara's agent, in another terminal. What it proposes is in the queue at once:
 
 {propose_command(database_url)}
 """
@@ -51,8 +46,8 @@ def propose_command(database_url: str) -> str:
         "memory",
         "propose",
         *("--database", database_url),
-        *("--owner", MARA.email),
-        *("--definition", SUPPORT.name),
+        *("--owner", halyard.MARA.email),
+        *("--definition", halyard.SUPPORT.name),
         "deck_chairs",
         "Deck chairs are free, except on the sunny side.",
     ]

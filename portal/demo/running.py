@@ -103,6 +103,15 @@ def require_free(port: int) -> None:
             raise InvalidInput("port", problem) from exc
 
 
+def require_running(process: subprocess.Popen[bytes]) -> None:
+    """Go on only while the server runs.
+
+    :raises ServerEnded: it does not any more.
+    """
+    if process.poll() is not None:
+        raise ServerEnded
+
+
 def wait_until_it_answers(process: subprocess.Popen[bytes], port: int) -> None:
     """Return once the server answers.
 
@@ -110,18 +119,10 @@ def wait_until_it_answers(process: subprocess.Popen[bytes], port: int) -> None:
     """
     give_up_at = time.monotonic() + START_TIMEOUT_SECONDS
     while not _is_healthy(port):
-        if process.poll() is not None or time.monotonic() > give_up_at:
+        require_running(process)
+        if time.monotonic() > give_up_at:
             raise ServerEnded
         time.sleep(POLL_SECONDS)
-
-
-def wait_until_it_ends(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the server, which ends only if something is wrong.
-
-    :raises ServerEnded: it did.
-    """
-    process.wait()
-    raise ServerEnded
 
 
 def _is_healthy(port: int) -> bool:
