@@ -16,6 +16,7 @@ from portal.database import Database
 from portal.directory import Directory
 from portal.models import Profile
 from portal.passwords import verify_password
+from tests.addresses import eventually_answers, free_port
 from tests.factories import Personas, create_personas
 
 KEY = "a3N0b3AgdGhlIHByZXNzZXMsIHRoaXMgaXMgYSBrZXk"
@@ -239,6 +240,19 @@ def test_serving_without_a_schema_is_refused(tmp_path: Path) -> None:
     result = serve("--database", f"sqlite:///{tmp_path}/portal.db", PORTAL_SECRET_KEY=KEY)
     assert result.exit_code == 2
     assert "run `portal upgrade` first" in result.stderr
+
+
+def test_serving_answers_until_it_is_told_to_end(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/portal.db"
+    CliRunner().invoke(main, ["upgrade", "--database", url])
+    port = free_port()
+    command = [sys.executable, "-c", "from portal.cli import main; main()"]
+    arguments = ["serve", "--bind", f"127.0.0.1:{port}", "--workers", "1", "--database", url]
+    environment = os.environ | {"PORTAL_SECRET_KEY": KEY, "PORTAL_DATABASE_URL": "sqlite:////nowhere/else.db"}
+    with subprocess.Popen([*command, *arguments], env=environment, stderr=subprocess.DEVNULL) as server:
+        assert eventually_answers(port)
+        server.terminate()
+        assert server.wait(timeout=30) == 0
 
 
 def test_the_command_line_loads_no_web_framework() -> None:

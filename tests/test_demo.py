@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import http.client
 import json
 import os
 import shlex
@@ -30,6 +29,7 @@ from portal.manager import AgentMemoryManager
 from portal.models import AgentMemory, Organisation, Status
 from portal.passwords import verify_password
 from portal.policy import Usage
+from tests.addresses import free_port, get_status
 
 NOW = dt.datetime(2026, 5, 20, 9, 30, tzinfo=dt.UTC)
 
@@ -193,35 +193,19 @@ def running_demo(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def get(port: int, path: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
 def test_the_demo_is_served_until_it_is_stopped_and_leaves_nothing(tmp_path: Path) -> None:
     port = free_port()
     with running_demo(tmp_path, port) as process:
         assert process.stdout is not None
         line = next(line for line in process.stdout if "memory propose" in line)
-        assert get(port, "/sign-in") == 200
+        assert get_status(port, "/sign-in") == 200
         subprocess.run(shlex.split(line), check=True, stdout=subprocess.DEVNULL)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
         assert "The demo is over" in process.stdout.read()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConnectionRefusedError):
-        get(port, "/healthz")
+        get_status(port, "/healthz")
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -18,7 +18,7 @@ RESERVED_DEFINITION_NAMES = frozenset({"people"})
 
 _SLUG = re.compile(r"[a-z0-9-]{1,64}")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
-_NOT_ON_ONE_LINE = re.compile("[\t\n\u2028\u2029]")
+_NOT_ON_ONE_LINE = re.compile("[\t\r\n\u2028\u2029]")
 
 
 @dataclass(frozen=True)

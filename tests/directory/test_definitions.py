@@ -48,12 +48,12 @@ def test_every_property_can_be_given(personas: Personas) -> None:
     assert properties(personas.directory.find_definition(personas.acme, "claims-desk")) == OTHERS
 
 
-@pytest.mark.parametrize("changed", list(DEFAULTS))
-def test_defining_again_changes_what_is_given_and_keeps_the_rest(personas: Personas, changed: str) -> None:
-    first = personas.directory.define_agent(personas.acme, name="claims-desk", **OTHERS)
-    again = personas.directory.define_agent(personas.acme, name="claims-desk", **{changed: DEFAULTS[changed]})
-    assert properties(again) == OTHERS | {changed: DEFAULTS[changed]}
-    assert again.id == first.id
+def test_defining_again_changes_what_is_given_and_keeps_the_rest(personas: Personas) -> None:
+    for changed, value in DEFAULTS.items():
+        first = personas.directory.define_agent(personas.acme, name="claims-desk", **OTHERS)
+        again = personas.directory.define_agent(personas.acme, name="claims-desk", **{changed: value})
+        assert properties(again) == OTHERS | {changed: value}
+        assert again.id == first.id
 
 
 def test_two_organisations_may_offer_agents_of_one_name(personas: Personas) -> None:
@@ -70,41 +70,27 @@ def test_definitions_are_listed_by_name(personas: Personas) -> None:
     assert names == ["9", "a-z", "ab", "support", "travel"]
 
 
-@pytest.mark.parametrize("name", ["nothing", "", "Support", "support\x00", "\ud800"])
-def test_another_name_finds_no_definition(personas: Personas, name: str) -> None:
-    assert personas.directory.find_definition(personas.acme, name) is None
+def test_another_name_finds_no_definition(personas: Personas) -> None:
+    for name in ["nothing", "", "Support", "support\x00", "\ud800"]:
+        assert personas.directory.find_definition(personas.acme, name) is None
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("name", "people"),
-        ("name", "Support"),
-        ("name", ""),
-        ("name", "a" * 65),
-        ("title", " "),
-        ("title", "a" * 201),
-        ("description", "a" * 2_001),
-        ("description", "a\x00"),
-        ("memory_limit", -1),
-        ("memory_limit", 10_001),
-        ("memory_limit", True),
-        ("memory_limit", 1.5),
-        ("memory_limit", "5"),
-        ("memory_characters", 1_000_001),
-        ("proposal_limit", 10_001),
-        ("account_fact_limit", 10_001),
-        ("account_fact_characters", -1),
-        ("second_person_required", 1),
-    ],
-)
-def test_what_cannot_be_accepted_of_a_definition_is_refused(
-    personas: Personas, field: str, value: object
-) -> None:
-    arguments: dict[str, Any] = {"name": "claims", field: value}
-    with pytest.raises(InvalidInput) as refusal:
-        personas.directory.define_agent(personas.acme, **arguments)
-    assert refusal.value.field == field
+def test_a_definition_that_cannot_be_accepted_is_not_created(personas: Personas) -> None:
+    refused: dict[str, Any] = {
+        "name": "people",
+        "title": " ",
+        "description": "a\x00",
+        "memory_limit": -1,
+        "memory_characters": -1,
+        "proposal_limit": -1,
+        "account_fact_limit": -1,
+        "account_fact_characters": -1,
+        "second_person_required": 1,
+    }
+    for field, value in refused.items():
+        with pytest.raises(InvalidInput) as refusal:
+            personas.directory.define_agent(personas.acme, **{"name": "claims"} | {field: value})
+        assert refusal.value.field == field
     assert len(personas.directory.find_definitions(personas.acme)) == 2
 
 

