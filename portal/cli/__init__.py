@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from portal.cli.memory import memory
+from portal.cli.memory import mcp, memory
 from portal.cli.places import ClearErrors, database_option, upgrade_database
 from portal.cli.serving import demo, serve
 from portal.cli.setup import definition, organisation, profile
@@ -28,5 +28,5 @@ def upgrade(database_url: str) -> None:
     click.echo("The schema is up to date.")
 
 
-for command in (demo, serve, organisation, profile, definition, memory):
+for command in (demo, serve, organisation, profile, definition, memory, mcp):
     main.add_command(command)

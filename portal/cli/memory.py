@@ -1,4 +1,4 @@
-"""``portal memory``: the four calls of an agent, from the shell."""
+"""``portal memory`` and ``portal mcp``: the four calls of an agent, from the shell and for a model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from portal.cli.places import database_option, opened
 from portal.cli.setup import get_profile
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
+from portal.mcp import serve
 from portal.models import Agent
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -69,6 +70,14 @@ def list_memories(**whose: str) -> None:
     """Print everything that the agent recalls."""
     with acting(**whose) as (manager, agent):
         answer(manager.list(agent))
+
+
+@click.command()
+@agent_options
+def mcp(**whose: str) -> None:
+    """Serve the same calls to a model, as an MCP server on standard input and output."""
+    with acting(**whose) as (manager, agent):
+        serve(manager, agent)
 
 
 @contextmanager

@@ -21,6 +21,9 @@ from portal.settings import database_url_from
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+EXTRAS = {"psycopg": ("PostgreSQL", "postgres"), "mcp": ("an MCP server", "mcp")}
+"""What needs which extra, by the module that is missing without it."""
+
 UPGRADE_FIRST = "run `portal upgrade` first"
 
 
@@ -42,9 +45,10 @@ class ClearErrors(click.Group):
         except (DBAPIError, CommandError) as exc:
             raise Refused(f"the database cannot be used: {_first_line(exc)}") from exc
         except ModuleNotFoundError as exc:
-            if exc.name != "psycopg":
+            if exc.name not in EXTRAS:
                 raise
-            raise Refused("PostgreSQL needs the extra: pip install 'agent-memory-portal[postgres]'") from exc
+            what, extra = EXTRAS[exc.name]
+            raise Refused(f"{what} needs the extra: pip install 'agent-memory-portal[{extra}]'") from exc
 
 
 def database_option(command: Command) -> Command:
