@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 from urllib.parse import SplitResult, urlsplit
@@ -39,15 +39,15 @@ class Settings:
         no secret is repeated.
     """
 
-    secret_key: str
+    secret_key: str = field(repr=False)
     """``PORTAL_SECRET_KEY``: text, no default. Signs cookies and tokens. At least 32 characters and not a
     placeholder. Changing it signs everybody out, unless the old one is kept as a fallback."""
 
-    secret_key_fallbacks: tuple[str, ...] = ()
+    secret_key_fallbacks: tuple[str, ...] = field(default=(), repr=False)
     """``PORTAL_SECRET_KEY_FALLBACKS``: older keys, separated by spaces or commas, default none. What they
     signed is still accepted; nothing new is signed with them."""
 
-    database_url: str = DEFAULT_DATABASE_URL
+    database_url: str = field(default=DEFAULT_DATABASE_URL, repr=False)
     """``PORTAL_DATABASE_URL``: a SQLAlchemy URL, default ``sqlite:///portal.db`` in the working folder.
     Where everything is kept."""
 

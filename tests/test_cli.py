@@ -19,6 +19,7 @@ from portal.passwords import verify_password
 from tests.addresses import eventually_answers, free_port
 from tests.factories import Personas, create_personas
 
+ROOT = Path(__file__).parent.parent
 KEY = "a3N0b3AgdGhlIHByZXNzZXMsIHRoaXMgaXMgYSBrZXk"
 
 
@@ -253,6 +254,24 @@ def test_serving_answers_until_it_is_told_to_end(tmp_path: Path) -> None:
         assert eventually_answers(port)
         server.terminate()
         assert server.wait(timeout=30) == 0
+
+
+def load_wsgi(**variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PORTAL_")}
+    command = [sys.executable, "-c", "import wsgi; print(wsgi.app.name)"]
+    return subprocess.run(
+        command, env=environment | variables, cwd=ROOT, check=False, capture_output=True, text=True
+    )
+
+
+def test_any_wsgi_server_can_load_the_portal() -> None:
+    assert load_wsgi(PORTAL_SECRET_KEY=KEY).stdout == "portal.web\n"
+
+
+def test_without_a_secret_key_a_wsgi_server_is_told_how_to_make_one() -> None:
+    loaded = load_wsgi()
+    assert loaded.returncode == 1
+    assert "secrets.token_urlsafe(48)" in loaded.stderr.splitlines()[-1]
 
 
 def test_the_command_line_loads_no_web_framework() -> None:

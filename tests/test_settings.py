@@ -118,6 +118,13 @@ def test_a_secret_that_is_refused_is_not_repeated() -> None:
     assert "hunter2" not in str(refusal.value)
 
 
+def test_settings_can_be_logged_without_their_secrets() -> None:
+    url = "postgresql+psycopg://me:hunter2@db/portal"
+    shown = repr(read(PORTAL_SECRET_KEY_FALLBACKS=OLDER_KEY, PORTAL_DATABASE_URL=url))
+    assert "http://127.0.0.1:8000" in shown
+    assert not any(secret in shown for secret in (KEY, OLDER_KEY, "hunter2"))
+
+
 def test_a_secret_given_twice_is_refused_rather_than_guessed(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(OLDER_KEY)
     with pytest.raises(InvalidInput, match="not both"):
