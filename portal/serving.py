@@ -15,6 +15,8 @@ def gunicorn_command(*, bind: str, workers: int, log_level: str = "info") -> lis
     :param workers: how many processes answer.
     :param log_level: gunicorn's, for its own messages on standard error.
     """
+    options = ["--bind", bind, "--workers", str(workers), "--log-level", log_level]
+    # The application is loaded once for all workers, and one that cannot be loaded ends the server at once.
     # The control socket would be one file in the home folder, over which several servers fall out.
-    options = ["--bind", bind, "--workers", str(workers), "--log-level", log_level, "--no-control-socket"]
+    options += ["--preload", "--no-control-socket"]
     return [sys.executable, "-m", "gunicorn", *options, APPLICATION]
