@@ -1,0 +1,108 @@
+"""People in front of the portal, each with a browser of their own that runs no JavaScript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from portal.manager import AgentMemoryManager
+from portal.models import AgentMemory, Profile
+from tests.factories import PASSWORD, Clock, Personas
+from tests.web.pages import Page
+
+HERE = "http://127.0.0.1:8000"
+
+
+class Visitor:
+    """Somebody's browser: it keeps cookies, and presses the buttons that are on a page."""
+
+    def __init__(self, app: Flask, *, base_url: str = HERE) -> None:
+        self.client = app.test_client()
+        self.base_url = base_url
+
+    def get(self, path: str, **options: Any) -> TestResponse:
+        return self.client.get(path, base_url=self.base_url, **options)
+
+    def page(self, path: str) -> Page:
+        """Return a page that has to be there."""
+        answer = self.get(path)
+        assert answer.status_code == 200, f"{path}: {answer.status}"
+        return Page(answer.text)
+
+    def send(self, path: str, fields: Mapping[str, Any], **options: Any) -> TestResponse:
+        """Send a form with exactly these fields."""
+        return self.client.post(path, data=fields, base_url=self.base_url, **options)
+
+    def post(self, path: str, **fields: Any) -> TestResponse:
+        """Send a form with a good token."""
+        return self.send(path, {"csrf_token": self.token(), **fields})
+
+    def press(self, page: Page, button: str, **fields: str) -> TestResponse:
+        """Press a button on a page, after filling in fields that are there."""
+        form = page.form(button)
+        assert form.method == "post"
+        assert fields.keys() <= form.fields.keys()
+        pressed = form.buttons[button]
+        return self.send(form.action, {**form.fields, **fields, **dict([pressed] if pressed else [])})
+
+    def token(self) -> str:
+        """Return a token that is good for this browser now."""
+        return self.page("/sign-in").form("Sign in").fields["csrf_token"]
+
+    def sign_in(self, email: str, password: str = PASSWORD, **fields: str) -> TestResponse:
+        page = self.page("/sign-in")
+        return self.press(page, "Sign in", email=email, password=password, **fields)
+
+    def follow(self, answer: TestResponse) -> Page:
+        """Go where an answer sends the browser."""
+        return self.page(answer.headers["Location"])
+
+
+@dataclass(frozen=True)
+class Portal:
+    """A running portal with its people, and what agents use beside it."""
+
+    app: Flask
+    personas: Personas
+    manager: AgentMemoryManager
+    clock: Clock
+
+    def visitor(self, profile: Profile | None = None) -> Visitor:
+        """Return the browser of somebody who is signed in, or of nobody in particular."""
+        visitor = Visitor(self.app)
+        if profile is not None:
+            assert visitor.sign_in(profile.email).status_code == 303
+        return visitor
+
+    def remember(self, owner: Profile, key: str, content: str, definition: str = "support") -> AgentMemory:
+        """Let somebody's agent remember something."""
+        agent = self.personas.agent(owner, definition)
+        assert json.loads(self.manager.remember(agent, key, content))["ok"]
+        return self._find_own(owner, key, definition)
+
+    def propose(self, owner: Profile, key: str, content: str, definition: str = "support") -> AgentMemory:
+        """Let somebody's agent propose an account fact."""
+        agent = self.personas.agent(owner, definition)
+        assert json.loads(self.manager.propose_account_fact(agent, key, content))["ok"]
+        return self._find_own(owner, key, definition)
+
+    def decide(self, memory: AgentMemory, action: str, reason: str = "") -> AgentMemory:
+        """Let `root` decide on a proposal."""
+        root = self.personas.root
+        return self.manager.decide_account_fact(memory.id, root.organisation, root, action, reason=reason)
+
+    def account_fact(
+        self, owner: Profile, key: str, content: str, definition: str = "support"
+    ) -> AgentMemory:
+        """Let somebody's agent propose an account fact, and `root` confirm it."""
+        return self.decide(self.propose(owner, key, content, definition), "confirm")
+
+    def _find_own(self, owner: Profile, key: str, definition: str) -> AgentMemory:
+        own = self.manager.find_own_memories(owner.organisation, owner, definition)
+        [found] = [memory for memory in own if memory.memory_key == key and memory.status != "rejected"]
+        return found
