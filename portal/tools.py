@@ -266,8 +266,8 @@ def _read_arguments(arguments: object) -> dict[object, object] | None:
 
 def _invalid_arguments(name: str) -> str:
     texts = " and ".join(TOOLS[name].parameters)
-    needed = f"a JSON object of {texts}, each a text" if texts else "no arguments"
-    return _refusal("invalid_arguments", f"Call {name} with {needed}, and nothing else.")
+    needed = f"with a JSON object of {texts}, each a text, and nothing else" if texts else "without arguments"
+    return _refusal("invalid_arguments", f"Call {name} {needed}.")
 
 
 def _refusal(error: str, message: str) -> str:
