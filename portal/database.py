@@ -13,9 +13,10 @@ import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -244,8 +245,7 @@ def _engine_options(url: URL, *, for_migrations: bool = False) -> dict[str, Any]
     # Errors are logged, and parameters hold what people said.
     options: dict[str, Any] = {"hide_parameters": True}
     if url.get_backend_name() == "sqlite":
-        # isolation_level None takes transaction control from the driver.
-        return options | {"connect_args": {"isolation_level": None, "check_same_thread": False}}
+        return options | {"creator": partial(_connect_to_file, str(url.database))}
     # A migration may rewrite a large table, and must wait for whoever uses it.
     statement_timeout = 0 if for_migrations else POSTGRES_STATEMENT_TIMEOUT_MS
     lock_timeout = 0 if for_migrations else POSTGRES_LOCK_TIMEOUT_MS
@@ -263,6 +263,14 @@ def _engine_options(url: URL, *, for_migrations: bool = False) -> dict[str, Any]
 def _compile_for_sqlite(statement: Executable) -> str:
     dialect = make_url("sqlite://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
     return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+
+
+def _connect_to_file(path: str) -> sqlite3.Connection:
+    """Connect to a file that is there; only ``upgrade`` makes one, readable by its owner only."""
+    # isolation_level None takes transaction control from the driver.
+    return sqlite3.connect(
+        f"file:{quote(path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+    )
 
 
 def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
