@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import Select, and_, func, select, true
 
 from portal.errors import NotAnAdministrator
 from portal.models import (
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AgentScope:
-    """An agent as its rows describe it at this moment, with its owner's limits."""
+    """Whose an agent is, as its row says at this moment."""
 
     agent_id: int
     organisation_id: int
     definition_id: int
     owner_id: int
-    definition: AgentDefinition
     is_active: bool
     """Whether the owner and the organisation are active."""
 
@@ -78,10 +77,9 @@ def lock_agent_of(
 
 def _lock_agent(session: Session, condition: Any) -> AgentScope | None:
     row = session.execute(
-        select(Agent, AgentDefinition, Profile.active, Organisation.active)
+        select(Agent, Profile.active, Organisation.active)
         .where(
             condition,
-            Agent.definition_id == AgentDefinition.id,
             Agent.owner_id == Profile.id,
             Agent.organisation_id == Organisation.id,
         )
@@ -89,13 +87,12 @@ def _lock_agent(session: Session, condition: Any) -> AgentScope | None:
     ).one_or_none()
     if row is None:
         return None
-    agent, definition, owner_active, organisation_active = row
+    agent, owner_active, organisation_active = row
     return AgentScope(
         agent_id=agent.id,
         organisation_id=agent.organisation_id,
         definition_id=agent.definition_id,
         owner_id=agent.owner_id,
-        definition=definition,
         is_active=owner_active and organisation_active,
     )
 
@@ -158,16 +155,24 @@ def select_usage(*, organisation_id: Any, definition_id: Any, owner_id: Any) -> 
 
 
 def read_usage(session: Session, scope: AgentScope) -> Usage:
-    """Return what an agent holds and may hold. Exact until the transaction ends if the agent is locked."""
+    """Return what an agent holds and may hold. Exact until the transaction ends if the agent is locked.
+
+    The limits are read here and not with the lock: they may have been lowered while it was waited for.
+    """
+    used = select_usage(
+        organisation_id=scope.organisation_id, definition_id=scope.definition_id, owner_id=scope.owner_id
+    ).subquery()
     row: Any = session.execute(
-        select_usage(
-            organisation_id=scope.organisation_id,
-            definition_id=scope.definition_id,
-            owner_id=scope.owner_id,
+        select(AgentDefinition, used)
+        .join(used, true())
+        .where(
+            AgentDefinition.organisation_id == scope.organisation_id,
+            AgentDefinition.id == scope.definition_id,
         )
+        .execution_options(populate_existing=True)
     ).one()
-    memories, characters, proposals = row
-    return usage_of(scope.definition, memories=memories, characters=characters, proposals=proposals)
+    definition, memories, characters, proposals = row
+    return usage_of(definition, memories=memories, characters=characters, proposals=proposals)
 
 
 def usage_of(definition: AgentDefinition, *, memories: int, characters: int, proposals: int) -> Usage:

@@ -31,6 +31,9 @@ ONE_AGENT = {
 }
 PROMPT_MARKER_BYTES = 8
 
+AGENT_LIMITS = ("memory_limit", "memory_characters", "proposal_limit")
+"""The limits of what each agent holds. The others are the definition's own, whose row is locked anyway."""
+
 
 class Definitions(Part):
     """The directory's calls about what agents an organisation offers."""
@@ -88,6 +91,8 @@ class Definitions(Part):
         if found is None:
             found = self._new_definition(organisation_id, name)
             session.add(found)
+        elif any(field in given and given[field] < getattr(found, field) for field in AGENT_LIMITS):
+            _lock_agents(session, found)
         for field, value in given.items():
             setattr(found, field, value)
         return found
@@ -194,6 +199,14 @@ class Agents(Part):
         question = _select_agents(identify(profile, Profile))
         found = self._database.read(lambda session: session.scalars(question).all())
         return sorted(found, key=lambda agent: agent.definition.name)
+
+
+def _lock_agents(session: Session, definition: AgentDefinition) -> None:
+    """Wait for whoever has read the limits, which is done under the lock of an agent."""
+    agents = select(Agent.id).where(
+        Agent.organisation_id == definition.organisation_id, Agent.definition_id == definition.id
+    )
+    session.execute(agents.order_by(Agent.id).with_for_update(**FOR_CHANGE)).all()
 
 
 def _check_limits(limits: dict[str, int | None]) -> dict[str, Any]:

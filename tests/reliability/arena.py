@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlalchemy import func, select
 
@@ -33,11 +34,11 @@ class Arena:
     def manager(self) -> AgentMemoryManager:
         return AgentMemoryManager(self.database)
 
-    @property
+    @cached_property
     def adas(self) -> Agent:
         return self.personas.agent(self.personas.ada)
 
-    @property
+    @cached_property
     def bobs(self) -> Agent:
         return self.personas.agent(self.personas.bob)
 

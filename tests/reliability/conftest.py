@@ -14,8 +14,9 @@ from tests.reliability.crowds import Crowd, Processes, Threads
 
 
 @pytest.fixture(scope="session")
-def threads() -> Threads:
-    return Threads()
+def threads() -> Iterator[Threads]:
+    with Threads() as crowd:
+        yield crowd
 
 
 @pytest.fixture(scope="session")

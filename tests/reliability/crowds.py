@@ -94,26 +94,50 @@ class Crowd(Protocol):
         """
 
 
+@dataclass
+class Desk:
+    """Where callers find the database of their last run still open, as whoever serves for hours would."""
+
+    database: Database | None = None
+
+    def open(self, url: str, kind: type[Database]) -> Database:
+        """Return the database behind a URL, opened the way of its kind."""
+        if self.database is None or self.database.url != url or type(self.database) is not kind:
+            self.close()
+            self.database = kind(url)
+        return self.database
+
+    def close(self) -> None:
+        if self.database is not None:
+            self.database.dispose()
+
+
 class Threads:
-    """A crowd of threads in this process, which share one engine."""
+    """A crowd of threads in this process, which share one engine as long as the ``with`` block lasts."""
 
     size = 8
+
+    def __init__(self) -> None:
+        self._desk = Desk()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._desk.close()
 
     def run(
         self, url: str, parts: Sequence[Sequence[Job]], kind: type[Database] = Database
     ) -> list[list[Outcome]]:
+        database = self._desk.open(url, kind)
         start = threading.Barrier(len(parts), timeout=START_TIMEOUT_S)
 
-        def work(database: Database, jobs: Sequence[Job]) -> list[Outcome]:
+        def work(jobs: Sequence[Job]) -> list[Outcome]:
             start.wait()
             return [do(job, database) for job in jobs]
 
-        database = kind(url)
-        try:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                return list(pool.map(work, [database] * len(parts), parts))
-        finally:
-            database.dispose()
+        with ThreadPoolExecutor(len(parts)) as pool:
+            return list(pool.map(work, parts))
 
 
 # A server that has imported the package forks the callers, so that a new one costs a few milliseconds.
@@ -125,16 +149,8 @@ PROCESSES.set_forkserver_preload(["tests.reliability.crowds"])
 class Caller:
     """What a process of the crowd keeps between two runs."""
 
+    desk: Desk = field(default_factory=Desk)
     start: Barrier | None = None
-    database: Database | None = None
-
-    def open(self, url: str, kind: type[Database]) -> Database:
-        """Return the database that was opened for the last run, or another one."""
-        if self.database is None or self.database.url != url or type(self.database) is not kind:
-            if self.database is not None:
-                self.database.dispose()
-            self.database = kind(url)
-        return self.database
 
 
 CALLER = Caller()
@@ -145,7 +161,7 @@ def _prepare(start: Barrier) -> None:
 
 
 def _work(url: str, kind: type[Database], jobs: Sequence[Job]) -> list[Outcome]:
-    database = CALLER.open(url, kind)
+    database = CALLER.desk.open(url, kind)
     assert CALLER.start is not None
     CALLER.start.wait(START_TIMEOUT_S)
     return [do(job, database) for job in jobs]

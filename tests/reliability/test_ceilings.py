@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
+from portal.database import Database
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
-from portal.models import AgentDefinition, Status
+from portal.models import Agent, AgentDefinition, Organisation, Status
 from tests.reliability.arena import CHANGES, Arena, words
-from tests.reliability.crowds import directory, manager
+from tests.reliability.crowds import manager
+
+ROUNDS = 4
 
 forget = AgentMemoryManager.forget
 propose = AgentMemoryManager.propose_account_fact
@@ -116,12 +120,27 @@ def test_confirming_makes_room_that_its_stater_fills_exactly(arena: Arena) -> No
     assert arena.count(Status.PERSONAL) == outcomes["created"] <= 6
 
 
-def test_a_limit_that_is_lowered_meanwhile_is_not_exceeded_afterwards(arena: Arena) -> None:
-    """Whatever began before the limit was lowered may still be stored, and nothing after it."""
+@dataclass(frozen=True)
+class Lower:
+    """Lowers the limit of memories, and answers how many an agent holds at the moment when that is done."""
+
+    organisation: Organisation
+    agent: Agent
+    memory_limit: int
+
+    def __call__(self, database: Database) -> str:
+        Directory(database).define_agent(self.organisation, name="support", memory_limit=self.memory_limit)
+        held = json.loads(AgentMemoryManager(database).list(self.agent))["memories"]
+        return json.dumps({"ok": True, "outcome": str(len(held))})
+
+
+def test_once_a_limit_is_lowered_no_write_increases_the_excess(arena: Arena) -> None:
     agent = arena.adas
-    writes = [manager(remember, agent, f"key_{number}", "x") for number in range(40)]
-    lower = directory(Directory.define_agent, arena.personas.acme, name="support", memory_limit=10)
-    arena.at_once([lower], *(writes[number::3] for number in range(3)))
-    stored = arena.count(Status.PERSONAL)
-    assert json.loads(arena.manager.remember(agent, "one_more", "x"))["error"] == "limit_reached"
-    assert arena.count(Status.PERSONAL) == stored >= 10
+    for number in range(ROUNDS):
+        limit(arena, memory_limit=100)
+        writes = [manager(remember, agent, f"key_{number}_{n}", "x") for n in range(30)]
+        lower = Lower(arena.personas.acme, agent, arena.count(Status.PERSONAL) + 3)
+        lowered, *_ = arena.at_once([lower], writes[::3], writes[1::3], writes[2::3])
+        at_that_moment = int(lowered[0].word)
+        assert arena.count(Status.PERSONAL) == max(at_that_moment, lower.memory_limit)
+    limit(arena, memory_limit=1_000)

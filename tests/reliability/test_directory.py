@@ -116,13 +116,14 @@ def test_an_administrator_goes_while_deciding(arena: Arena, end: str) -> None:
 def test_a_definition_is_deleted_while_its_agents_write_and_facts_are_decided(arena: Arena) -> None:
     for number in range(ROUNDS):
         definition = arena.personas.directory.define_agent(arena.personas.acme, name="support")
-        ids = [arena.propose(arena.adas, f"waiting_{number}_{n}") for n in range(6)]
+        agents = [arena.personas.agent(arena.personas.ada), arena.personas.agent(arena.personas.bob)]
+        ids = [arena.propose(agents[0], f"waiting_{number}_{n}") for n in range(6)]
         *busy, decided, deleted = arena.at_once(
-            writes(arena.adas),
-            writes(arena.bobs),
+            writes(agents[0]),
+            writes(agents[1]),
             [arena.decide(memory_id, "confirm") for memory_id in ids],
             [directory(Directory.delete_definition, definition)],
-        )[:4]
+        )
         assert words(deleted) == {"done": 1}
         assert set(words(flat(busy))) <= {"created", "replaced", "inactive", "proposal_limit_reached"}
         assert set(words(decided)) <= {"confirmed", "MemoryNotFound"}
