@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Row, select
 
 from portal.database import Database
 from portal.keys import canonical_key
@@ -23,6 +22,7 @@ from portal.models import (
     Agent,
     AgentDefinition,
     AgentMemory,
+    Base,
     EventAction,
     MemoryEvent,
     Organisation,
@@ -78,24 +78,18 @@ class State:
 
 def read_state(database: Database) -> State:
     """Read everything in one snapshot."""
-
-    def rows(session: Session, table: type[Any]) -> Sequence[Row[Any]]:
-        return session.execute(select(*table.__table__.columns)).all()
-
-    def read(session: Session) -> State:
+    with database.engine.connect() as connection:
         events = defaultdict(list)
-        for event in sorted(rows(session, MemoryEvent), key=lambda event: event.version):
+        for event in sorted(_rows(connection, MemoryEvent), key=lambda event: event.version):
             events[event.organisation_id, event.memory_id].append(event)
         return State(
-            organisations={row.id: row for row in rows(session, Organisation)},
-            profiles={row.id: row for row in rows(session, Profile)},
-            definitions={row.id: row for row in rows(session, AgentDefinition)},
-            agents={row.id: row for row in rows(session, Agent)},
-            memories={(row.organisation_id, row.id): row for row in rows(session, AgentMemory)},
+            organisations={row.id: row for row in _rows(connection, Organisation)},
+            profiles={row.id: row for row in _rows(connection, Profile)},
+            definitions={row.id: row for row in _rows(connection, AgentDefinition)},
+            agents={row.id: row for row in _rows(connection, Agent)},
+            memories={(row.organisation_id, row.id): row for row in _rows(connection, AgentMemory)},
             events=dict(events),
         )
-
-    return database.read(read)
 
 
 def assert_invariants(database: Database, before: State | None = None) -> State:
@@ -315,6 +309,10 @@ def assert_canonical_keys(now: State) -> None:
     """I-17: what is stored as a key is its own canonical form."""
     for memory in now.memories.values():
         assert canonical_key(memory.memory_key) == memory.memory_key
+
+
+def _rows(connection: Connection, table: type[Base]) -> Sequence[Row[Any]]:
+    return connection.execute(select(table.__table__)).all()
 
 
 def _all_events(now: State) -> Iterator[Row[Any]]:

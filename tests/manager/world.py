@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from sqlalchemy import select
 
 from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import Agent, AgentMemory, Organisation, Profile
+from portal.recall import WITH_PEOPLE
 from tests.factories import Clock, Personas
 from tests.invariants import State, read_state
 
@@ -25,6 +28,7 @@ class World:
     personas: Personas
     clock: Clock
     _agents: dict[tuple[str, str], Agent] = field(default_factory=dict)
+    _others: dict[str, Profile] = field(default_factory=dict)
 
     @property
     def acme(self) -> Organisation:
@@ -35,8 +39,18 @@ class World:
         return self.personas.root
 
     def person(self, name: str) -> Profile:
-        person: Profile = getattr(self.personas, name)
+        """Return one of the personas, or somebody whom this test added."""
+        person: Profile = self._others.get(name) or getattr(self.personas, name)
         return person
+
+    def add_person(
+        self, name: str, role: str = "member", organisation: Organisation | None = None
+    ) -> Profile:
+        """Add somebody to Acme, or to another organisation."""
+        self._others[name] = self.personas.directory.create_profile(
+            organisation or self.acme, email=f"{name}@example.org", name=name.capitalize(), role=role
+        )
+        return self._others[name]
 
     def agent(self, name: str, definition: str = "support") -> Agent:
         """Return somebody's agent, the same object each time."""
@@ -66,23 +80,24 @@ class World:
     def list(self, name: str, definition: str = "support") -> Any:
         return json.loads(self.manager.list(self.agent(name, definition)))
 
-    def id_of(self, name: str, key: str = KEY, status: str | None = None) -> int:
-        """Return the id of the one memory that somebody stated under a key (and that has this status)."""
+    def rows(self, key: str = KEY) -> Sequence[AgentMemory]:
+        """Return everything that anybody has under a key, as it stands, with the people."""
+        question = select(AgentMemory).where(AgentMemory.memory_key == key).options(*WITH_PEOPLE)
+        return self.database.read(lambda session: session.scalars(question.order_by(AgentMemory.id)).all())
+
+    def row(self, name: str, key: str = KEY, status: str | None = None) -> AgentMemory:
+        """Return the one memory that somebody stated under a key (and that has this status)."""
+        stated_by = self.person(name).id
         (found,) = (
-            memory.id
-            for memory in self.state().memories.values()
-            if memory.memory_key == key
-            and memory.stated_by_id == self.person(name).id
-            and status in {None, memory.status}
+            row for row in self.rows(key) if row.stated_by_id == stated_by and status in {None, row.status}
         )
-        assert isinstance(found, int)
         return found
 
     def decide(self, name: str, key: str = KEY, action: str = "confirm", **more: Any) -> AgentMemory:
         """Let root decide on what somebody proposed."""
         self.clock.advance(seconds=1)
-        memory_id = self.id_of(name, key, "proposed")
-        return self.manager.decide_account_fact(memory_id, self.acme, self.root, action, **more)
+        proposal = self.row(name, key, "proposed")
+        return self.manager.decide_account_fact(proposal.id, self.acme, self.root, action, **more)
 
     def confirmed(self, name: str, key: str = KEY, content: str = "text") -> AgentMemory:
         """Let somebody propose and root confirm."""
