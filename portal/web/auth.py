@@ -159,5 +159,6 @@ def begin_session(token: str) -> None:
 
 
 def show_sign_in(form: SignInForm, problem: str = "") -> str:
-    """Return the sign-in page. The password is never in it."""
-    return render_template("sign_in.html", form=form, problem=problem)
+    """Return the sign-in page. The password is never in it, nor a destination that is not ours."""
+    destination = own_destination(form.destination) or ""
+    return render_template("sign_in.html", email=form.email, destination=destination, problem=problem)

@@ -82,14 +82,12 @@ class Portal:
     def remember(self, owner: Profile, key: str, content: str, definition: str = "support") -> AgentMemory:
         """Let somebody's agent remember something."""
         agent = self.personas.agent(owner, definition)
-        assert json.loads(self.manager.remember(agent, key, content))["ok"]
-        return self._find_own(owner, key, definition)
+        return self._find_own(owner, definition, self.manager.remember(agent, key, content))
 
     def propose(self, owner: Profile, key: str, content: str, definition: str = "support") -> AgentMemory:
         """Let somebody's agent propose an account fact."""
         agent = self.personas.agent(owner, definition)
-        assert json.loads(self.manager.propose_account_fact(agent, key, content))["ok"]
-        return self._find_own(owner, key, definition)
+        return self._find_own(owner, definition, self.manager.propose_account_fact(agent, key, content))
 
     def decide(self, memory: AgentMemory, action: str, reason: str = "") -> AgentMemory:
         """Let `root` decide on a proposal."""
@@ -102,7 +100,9 @@ class Portal:
         """Let somebody's agent propose an account fact, and `root` confirm it."""
         return self.decide(self.propose(owner, key, content, definition), "confirm")
 
-    def _find_own(self, owner: Profile, key: str, definition: str) -> AgentMemory:
+    def _find_own(self, owner: Profile, definition: str, answer: str) -> AgentMemory:
+        """Return the memory that an agent was told it has now."""
+        key = json.loads(answer)["memory"]["key"]
         own = self.manager.find_own_memories(owner.organisation, owner, definition)
         [found] = [memory for memory in own if memory.memory_key == key and memory.status != "rejected"]
         return found
