@@ -7,10 +7,11 @@ keeps the table and the record in step: no change without an event, no event wit
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, event, insert, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from portal.errors import MemoryChanged
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from portal.scopes import AgentScope
+
+logger = logging.getLogger(__name__)
 
 SEARCH_SEPARATOR = "\x1f"
 """Stands between key and content in the search text; neither can hold it, so no search spans the two."""
@@ -235,6 +238,23 @@ def _record(
             "actor_id": change.actor.profile_id,
         },
     )
+    _log_after_commit(session, change, memory, version)
+
+
+def _log_after_commit(session: Session, change: Change, memory: AgentMemory, version: int) -> None:
+    """Log a change by its ids, once it is certain. A transaction that is rolled back leaves no line."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    ids = {
+        "action": change.action.value,
+        "organisation_id": memory.organisation_id,
+        "definition_id": memory.definition_id,
+        "memory_id": memory.id,
+        "version": version,
+        "actor": change.actor.kind.value,
+        "profile_id": change.actor.profile_id,
+    }
+    event.listen(session, "after_commit", lambda _: logger.info("memory changed", extra=ids), once=True)
 
 
 def _take_key_from_events(session: Session, memory: AgentMemory) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Self
 from urllib.parse import SplitResult, urlsplit
@@ -26,9 +27,12 @@ MIN_SECRET_CHARACTERS = 32
 MIN_SECRET_DIFFERENT_CHARACTERS = 8
 MAX_PROXY_HOPS = 10
 
+# More than these, and libraries that we use would log what they read from the database.
+LOG_LEVELS = ("info", "warning", "error")
+
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
-HOW_TO_MAKE_A_KEY = 'make one with: python -c "import secrets; print(secrets.token_urlsafe(48))"'
+HOW_TO_MAKE_A_KEY = 'make one with: python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,14 @@ class Settings:
     """``PORTAL_PROXY_HOPS``: a number of proxies, 0 to 10, default 0. How many proxies in front of the portal
     add themselves to ``X-Forwarded-*``. With 0 those headers are ignored, as anybody can send them."""
 
+    metrics_token: str = field(default="", repr=False)
+    """``PORTAL_METRICS_TOKEN``: text, default none. What ``/metrics`` asks for as a bearer token. At least 32
+    characters and not a placeholder. Without one there is no such page."""
+
+    log_level: str = "info"
+    """``PORTAL_LOG_LEVEL``: ``info``, ``warning`` or ``error``, default ``info``. The least that is logged;
+    requests and changes of memories are ``info``."""
+
     def __post_init__(self) -> None:
         """Refuse what would be insecure or could not work."""
         _check_secret("SECRET_KEY", self.secret_key)
@@ -70,6 +82,10 @@ class Settings:
         _check_public_url(self.public_url)
         if not 0 <= self.proxy_hops <= MAX_PROXY_HOPS:
             raise _refusal("PROXY_HOPS", f"give a number from 0 to {MAX_PROXY_HOPS}")
+        if self.metrics_token:
+            _check_secret("METRICS_TOKEN", self.metrics_token)
+        if self.log_level not in LOG_LEVELS:
+            raise _refusal("LOG_LEVEL", f"give one of {', '.join(LOG_LEVELS)}")
 
     @classmethod
     def from_environment(cls) -> Self:
@@ -94,6 +110,8 @@ class Settings:
             database_url=database_url_from(mapping),
             public_url=_value(mapping, "PUBLIC_URL") or DEFAULT_PUBLIC_URL,
             proxy_hops=_number(mapping, "PROXY_HOPS", default=0),
+            metrics_token=_secret(mapping, "METRICS_TOKEN"),
+            log_level=_value(mapping, "LOG_LEVEL").lower() or "info",
         )
 
     @property
@@ -123,6 +141,31 @@ def database_url_from(mapping: Mapping[str, str]) -> str:
     :raises portal.errors.InvalidInput: the file that should hold it cannot be read, or both are given.
     """
     return _secret(mapping, "DATABASE_URL") or DEFAULT_DATABASE_URL
+
+
+def variables_of(name: str) -> tuple[str, str]:
+    """Return the variables that can hold a setting: its value, or the path of a file with its value.
+
+    :param name: the field of :class:`Settings`.
+    """
+    return f"{PREFIX}{name.upper()}", f"{PREFIX}{name.upper()}_FILE"
+
+
+def find_refusals(mapping: Mapping[str, str]) -> Iterator[InvalidInput]:
+    """Go through what cannot be accepted, one refusal for each setting. None means: settings can be made.
+
+    :param mapping: as for :meth:`Settings.from_mapping`, which stops at the first.
+    """
+    # Settings do not depend on each other, so each is read as the only one that is set.
+    complete = {f"{PREFIX}SECRET_KEY": secrets.token_urlsafe(48)}
+    for setting in fields(Settings):
+        own = variables_of(setting.name)
+        alone = {name: value for name, value in mapping.items() if name in own}
+        others = {name: value for name, value in complete.items() if name not in own}
+        try:
+            Settings.from_mapping(others | alone)
+        except InvalidInput as refusal:
+            yield refusal
 
 
 def _value(mapping: Mapping[str, str], name: str) -> str:

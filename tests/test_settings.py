@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portal.errors import InvalidInput
-from portal.settings import Settings, database_url_from
+from portal.settings import Settings, database_url_from, find_refusals
 
 KEY = "a3N0b3AgdGhlIHByZXNzZXMsIHRoaXMgaXMgYSBrZXk"
 OLDER_KEY = "b2xkZXIgdGhhbiB0aGUgb3RoZXIsIHN0aWxsIGEga2V5"
@@ -23,6 +23,8 @@ def test_a_secret_key_is_all_that_has_to_be_set() -> None:
         database_url="sqlite:///portal.db",
         public_url="http://127.0.0.1:8000",
         proxy_hops=0,
+        metrics_token="",
+        log_level="info",
     )
 
 
@@ -32,6 +34,8 @@ def test_every_setting_is_read_from_its_variable() -> None:
         PORTAL_DATABASE_URL="postgresql+psycopg://db/portal",
         PORTAL_PUBLIC_URL="https://memory.example.org",
         PORTAL_PROXY_HOPS="2",
+        PORTAL_METRICS_TOKEN=OLDER_KEY,
+        PORTAL_LOG_LEVEL="Warning",
     )
     assert settings == Settings(
         secret_key=KEY,
@@ -39,6 +43,8 @@ def test_every_setting_is_read_from_its_variable() -> None:
         database_url="postgresql+psycopg://db/portal",
         public_url="https://memory.example.org",
         proxy_hops=2,
+        metrics_token=OLDER_KEY,
+        log_level="warning",
     )
 
 
@@ -102,6 +108,8 @@ def test_the_way_to_make_a_key_makes_one_that_is_accepted() -> None:
         ("PORTAL_PROXY_HOPS", "1.0"),
         ("PORTAL_PROXY_HOPS", "\N{ARABIC-INDIC DIGIT ONE}"),
         ("PORTAL_SECRET_KEY_FALLBACKS_FILE", "/nowhere/at/all"),
+        ("PORTAL_METRICS_TOKEN", "scrape-me"),
+        ("PORTAL_LOG_LEVEL", "debug"),
     ],
 )
 def test_a_value_that_cannot_be_accepted_is_refused_with_the_variables_name(
@@ -120,9 +128,33 @@ def test_a_secret_that_is_refused_is_not_repeated() -> None:
 
 def test_settings_can_be_logged_without_their_secrets() -> None:
     url = "postgresql+psycopg://me:hunter2@db/portal"
-    shown = repr(read(PORTAL_SECRET_KEY_FALLBACKS=OLDER_KEY, PORTAL_DATABASE_URL=url))
+    shown = repr(
+        read(PORTAL_SECRET_KEY_FALLBACKS=OLDER_KEY, PORTAL_DATABASE_URL=url, PORTAL_METRICS_TOKEN=OLDER_KEY)
+    )
     assert "http://127.0.0.1:8000" in shown
     assert not any(secret in shown for secret in (KEY, OLDER_KEY, "hunter2"))
+
+
+def test_all_that_cannot_be_accepted_can_be_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("hunter2")
+    variables = {
+        "PORTAL_SECRET_KEY_FILE": str(tmp_path / "key"),
+        "PORTAL_SECRET_KEY_FALLBACKS": OLDER_KEY,
+        "PORTAL_PUBLIC_URL": "memory.example.org",
+        "PORTAL_PROXY_HOPS": "many",
+        "PORTAL_LOG_LEVEL": "warning",
+    }
+    assert [refusal.field for refusal in find_refusals(variables)] == [
+        "PORTAL_SECRET_KEY",
+        "PORTAL_PUBLIC_URL",
+        "PORTAL_PROXY_HOPS",
+    ]
+
+
+def test_where_settings_can_be_made_nothing_is_refused() -> None:
+    variables = {"PORTAL_SECRET_KEY": KEY, "PORTAL_PUBLIC_URL": "https://memory.example.org"}
+    assert list(find_refusals(variables)) == []
+    assert [refusal.field for refusal in find_refusals({})] == ["PORTAL_SECRET_KEY"]
 
 
 def test_a_secret_given_twice_is_refused_rather_than_guessed(tmp_path: Path) -> None:
