@@ -8,6 +8,7 @@ something is read, and nothing at all around a single statement.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+logger = logging.getLogger(__name__)
+
 SQLITE_BUSY_TIMEOUT_MS = 10_000
 POSTGRES_STATEMENT_TIMEOUT_MS = 5_000
 POSTGRES_LOCK_TIMEOUT_MS = 3_000
@@ -38,6 +41,13 @@ POSTGRES_LOCK_TIMEOUT_MS = 3_000
 WRITE_ATTEMPTS = 3
 # https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html
 RETRIED_SQLSTATES = {"40001", "40P01"}
+
+# https://www.sqlite.org/wal.html#walresetbug
+SQLITE_WITHOUT_RESET_BUG = (3, 51, 3)
+SQLITE_BACKPORTS = {(3, 44): 6, (3, 50): 7}
+RESET_BUG = """\
+SQLite %s can, very rarely, damage a database that several processes write to; \
+use SQLite 3.51.3 or newer, or PostgreSQL."""
 
 # The execution option that our "begin" hook reads on SQLite.
 BEGIN = "portal_begin"
@@ -104,6 +114,7 @@ class Database:
             self._made.read.dispose(close=self.is_sqlite)
         engine = tune_engine(create_engine(self._url, **_engine_options(self._url)))
         if self.is_sqlite:
+            _warn_of_reset_bug(sqlite3.sqlite_version_info)
             return _Engines(
                 pid=os.getpid(),
                 single=engine.execution_options(**{BEGIN: ""}),
@@ -290,6 +301,20 @@ def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get(BEGIN, "DEFERRED")
     if mode:
         connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def has_reset_bug(version: tuple[int, int, int]) -> bool:
+    """Tell whether this version of SQLite has the WAL-reset bug, against which only another one helps."""
+    first_without = SQLITE_BACKPORTS.get(version[:2])
+    is_backported = first_without is not None and version[2] >= first_without
+    return version < SQLITE_WITHOUT_RESET_BUG and not is_backported
+
+
+@cache
+def _warn_of_reset_bug(version: tuple[int, int, int]) -> None:
+    """Say it once in a process."""
+    if has_reset_bug(version):
+        logger.warning(RESET_BUG, ".".join(map(str, version)), extra={"action": "sqlite_reset_bug"})
 
 
 def _create_private_file(path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from portal.database import Database
 from portal.manager import AgentMemoryManager
@@ -104,3 +104,11 @@ def words(outcomes: Iterable[Outcome]) -> Counter[str]:
 
 def flat(parts: Iterable[Iterable[Outcome]]) -> list[Outcome]:
     return [outcome for part in parts for outcome in part]
+
+
+def assert_file_is_sound(database: Database) -> None:
+    """Let SQLite look for damage in its file. PostgreSQL has nothing that is as quick."""
+    if database.is_sqlite:
+        for check, nothing_wrong in (("integrity_check", ["ok"]), ("foreign_key_check", [])):
+            found = database.read(lambda session: session.scalars(text(f"PRAGMA {check}")).all())  # noqa: B023
+            assert found == nothing_wrong
