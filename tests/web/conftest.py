@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from jinja2 import FileSystemBytecodeCache
 
 from portal.database import Database
 from portal.manager import AgentMemoryManager
@@ -29,12 +30,21 @@ def settings(database: Database) -> Settings:
     return Settings(secret_key=SECRET_KEY, database_url=database.url, public_url=HERE)
 
 
+@pytest.fixture(scope="session")
+def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
+    """Templates compiled once for all the portals of a run, which take longer over that than over a page."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+
+
 @pytest.fixture
-def portal(database: Database, settings: Settings) -> Iterator[Portal]:
+def portal(
+    database: Database, settings: Settings, compiled_templates: FileSystemBytecodeCache
+) -> Iterator[Portal]:
     clock = Clock()
     personas = create_personas(database, clock=clock)
     give_everybody_a_password(database)
     app = create_app(settings, clock=clock)
     app.testing = True
+    app.jinja_env.bytecode_cache = compiled_templates
     yield Portal(app, personas, AgentMemoryManager(database, clock=clock), clock)
     app.extensions[EXTENSION].database.dispose()

@@ -17,6 +17,7 @@ STATUSES: Final[Mapping[str, tuple[int, int, int, int]]] = {
     # route                                                      nobody  ada  root  eve
     "GET /": (302, 302, 302, 302),
     "GET /healthz": (200, 200, 200, 200),
+    "GET /metrics": (404, 404, 404, 404),
     "GET /static/<path:filename>": (200, 200, 200, 200),
     "GET /sign-in": (200, 200, 200, 200),
     "POST /sign-in": (422, 422, 422, 422),
