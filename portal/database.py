@@ -49,6 +49,9 @@ RESET_BUG = """\
 SQLite %s can, very rarely, damage a database that several processes write to; \
 use SQLite 3.51.3 or newer, or PostgreSQL."""
 
+# Alembic keeps what it is doing in global variables. Between processes the database itself decides.
+UPGRADING = threading.Lock()
+
 # The execution option that our "begin" hook reads on SQLite.
 BEGIN = "portal_begin"
 
@@ -194,7 +197,8 @@ class Database:
             _create_private_file(Path(str(self._url.database)))
         engine = tune_engine(create_engine(self._url, **_engine_options(self._url, for_migrations=True)))
         try:
-            command.upgrade(migration_config(engine), revision)
+            with UPGRADING:
+                command.upgrade(migration_config(engine), revision)
         finally:
             engine.dispose()
 
