@@ -89,10 +89,10 @@ class FindCalls:
     - ``admin_org``: the organisation, which bounds everything.
     - ``agent_def_name``: a definition's name; one that does not exist has empty lists.
     - ``search``: a literal part of key or content, upper and lower case alike; empty finds everything.
-    - ``limit``: how many entries a page has; None is everything, with an exact ``total``.
+    - ``limit``: how many entries a page has, at most 10,000; None is everything, with an exact ``total``.
     - ``after``: the last page's ``after``; a cursor of another question, or none at all, is page one.
 
-    They raise :class:`portal.errors.InvalidInput` for a ``limit`` that is no positive integer.
+    They raise :class:`portal.errors.InvalidInput` for a ``limit`` out of that range.
     """
 
     _database: Database
@@ -137,7 +137,7 @@ class FindCalls:
         found = [row for row in rows if needle in search_text(row.memory_key, row.content)]
         if not is_storable(search):
             found = []
-        position = question.position(after)
+        position = question.position(after, limit=limit)
         rest = [row for row in found if position is None or _own_position(row) > position]
         return cut_page(question, rest, map(_own_position, rest), limit=limit, total=len(found))
 
@@ -160,9 +160,8 @@ class FindCalls:
             ).where(AgentMemory.definition_id == definition_id, *shelf.conditions)
             if search:
                 on_shelf = on_shelf.where(contains(session, AgentMemory.search_text, search))
-            page = after_position(
-                on_shelf, shelf.order, question.position(after), is_descending=shelf.is_descending
-            )
+            position = question.position(after, limit=limit)
+            page = after_position(on_shelf, shelf.order, position, is_descending=shelf.is_descending)
             if limit is not None:
                 page = page.limit(limit + 1)
             rows = session.scalars(page.options(*WITH_PEOPLE)).all()

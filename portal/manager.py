@@ -8,7 +8,7 @@ from sqlalchemy.orm import joinedload
 from portal.administrator_calls import AdministratorCalls
 from portal.agent_calls import AgentCalls
 from portal.database import Database
-from portal.models import Agent, Clock, utc_now
+from portal.models import Agent, Clock, is_id, utc_now
 from portal.owner_calls import OwnerCalls
 
 
@@ -38,6 +38,8 @@ class AgentMemoryManager(AgentCalls, OwnerCalls, AdministratorCalls):
 
     def get_agent(self, agent_id: int) -> Agent | None:
         """Return the agent with this id, complete with owner, definition and organisation, or None."""
+        if not is_id(agent_id):
+            return None
         complete = [joinedload(Agent.organisation), joinedload(Agent.owner), joinedload(Agent.definition)]
         return self._database.read(
             lambda session: session.scalars(

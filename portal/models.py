@@ -14,7 +14,7 @@ import datetime as dt
 import secrets
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from sqlalchemy import (
     BigInteger,
@@ -64,6 +64,11 @@ def new_memory_id() -> int:
     open would then act on a text that nobody has read.
     """
     return secrets.randbelow(2**62 - 1) + 1
+
+
+def is_id(value: object) -> TypeGuard[int]:
+    """Whether a row could have this id. Any value may be asked about, because some come from addresses."""
+    return isinstance(value, int) and 0 < value <= MAX_ID
 
 
 def to_microseconds(moment: dt.datetime) -> int:

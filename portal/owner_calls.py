@@ -11,9 +11,9 @@ from sqlalchemy import select
 from portal.changes import Actor, Change, remove_memory
 from portal.errors import KeyAlreadyConfirmed, MemoriesFull, MemoryNotFound
 from portal.holding import NoRoom, UnderKey, hold
-from portal.models import Agent, AgentDefinition, AgentMemory, EventAction, Profile, Status
+from portal.models import Agent, AgentMemory, EventAction, Profile, Status
 from portal.recall import HELD, read_memory, select_memories
-from portal.scopes import find_active_profile, id_of, lock_agent, lock_agent_of
+from portal.scopes import find_active_profile, find_definition_id, id_of, lock_agent, lock_agent_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -61,9 +61,10 @@ def _agent_ids(session: Session, owner_id: int, agent_def_name: str | None) -> S
         Agent.organisation_id == owner.organisation_id, Agent.owner_id == owner_id
     )
     if agent_def_name is not None:
-        agents = agents.join(AgentDefinition, AgentDefinition.id == Agent.definition_id).where(
-            AgentDefinition.organisation_id == owner.organisation_id, AgentDefinition.name == agent_def_name
+        definition_id = find_definition_id(
+            session, organisation_id=owner.organisation_id, name=agent_def_name
         )
+        agents = agents.where(Agent.definition_id == definition_id)
     return session.scalars(agents.order_by(Agent.id)).all()
 
 

@@ -22,6 +22,9 @@ Entry_co = TypeVar("Entry_co", covariant=True)
 COUNT_CAP = 1_000
 """Counting stops here, so that a page costs the same whatever waits."""
 
+MAX_LIMIT = 10_000
+"""The longest page; as many values as both databases bind in one statement."""
+
 Position = tuple[int | str, ...]
 """The values that a list is ordered by, of its last entry shown."""
 
@@ -71,8 +74,13 @@ class Question:
         text = json.dumps([self._digest, *position], ensure_ascii=False, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
-    def position(self, cursor: str | None) -> Position | None:
-        """Return the position in a cursor, or None where it does not decode or is another question's."""
+    def position(self, cursor: str | None, *, limit: int | None) -> Position | None:
+        """Return the position in a cursor, or None where it does not decode or is another question's.
+
+        Without a limit a page holds everything, so it begins nowhere.
+        """
+        if limit is None:
+            return None
         try:
             padded = f"{cursor or ''}{'=' * (-len(cursor or '') % 4)}".encode("ascii")
             digest, *position = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
@@ -93,10 +101,10 @@ def _fits(value: int | str) -> bool:
 def check_limit(limit: int | None) -> int | None:
     """Return how many entries a page may have.
 
-    :raises portal.errors.InvalidInput: it is neither None nor a positive integer.
+    :raises portal.errors.InvalidInput: it is neither None nor a whole number from 1 to ``MAX_LIMIT``.
     """
-    if limit is not None and limit < 1:
-        raise InvalidInput("limit", "this must be a positive whole number, or None for everything")
+    if limit is not None and (type(limit) is not int or not 1 <= limit <= MAX_LIMIT):
+        raise InvalidInput("limit", f"give a whole number from 1 to {MAX_LIMIT:,}, or None for everything")
     return limit
 
 

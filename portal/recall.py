@@ -26,7 +26,6 @@ from sqlalchemy.orm import joinedload
 
 from portal.models import (
     ACCOUNT_SCOPE,
-    MAX_ID,
     Agent,
     AgentDefinition,
     AgentMemory,
@@ -34,6 +33,7 @@ from portal.models import (
     Organisation,
     Profile,
     Status,
+    is_id,
 )
 from portal.policy import Usage
 
@@ -93,7 +93,7 @@ def read_memory(
 
     Any value may be passed as the id; what cannot be one finds nothing.
     """
-    if not isinstance(memory_id, int) or not 0 < memory_id <= MAX_ID:
+    if not is_id(memory_id):
         return None
     return session.scalars(
         select_memories(AgentMemory, organisation_id=organisation_id, statuses=statuses)

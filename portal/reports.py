@@ -265,7 +265,8 @@ class MemoryReports:
             if memory_key is not None:
                 events = events.where(MemoryEvent.memory_key == memory_key)
             order = (MemoryEvent.at, MemoryEvent.memory_id, MemoryEvent.version)
-            page = after_position(events, order, question.position(after), is_descending=True)
+            position = question.position(after, limit=limit)
+            page = after_position(events, order, position, is_descending=True)
             if limit is not None:
                 page = page.limit(limit + 1)
             rows = session.scalars(page.options(joinedload(MemoryEvent.actor))).all()

@@ -98,9 +98,8 @@ class ReviewQueueCalls:
             if definition_id is None:
                 return Page()
             heads = _select_heads(session, organisation_id, definition_id, search)
-            page = after_position(
-                heads, order.order, question.position(after), is_descending=order.is_descending
-            )
+            position = question.position(after, limit=limit)
+            page = after_position(heads, order.order, position, is_descending=order.is_descending)
             if limit is not None:
                 page = page.limit(limit + 1)
             found = session.execute(page).all()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, and_, func, select, true
 
+from portal.contents import is_storable
 from portal.errors import NotAnAdministrator
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -26,6 +27,7 @@ from portal.models import (
     Profile,
     Role,
     Status,
+    is_id,
 )
 from portal.policy import AccountUsage, Usage
 from portal.recall import CONFIRMED, HELD, select_memories, status_in
@@ -49,11 +51,13 @@ class AgentScope:
 def id_of(row: object, kind: type[Agent | Organisation | Profile]) -> int:
     """Return the id of a row that a caller passed in, the only thing about the object that counts.
 
+    It is 0, which no row has, where the object has none that a row could have.
+
     :raises TypeError: it is something else.
     """
     if not isinstance(row, kind):
         raise TypeError(f"a {kind.__name__} is needed here, not a {type(row).__name__}")
-    return row.id
+    return row.id if is_id(row.id) else 0
 
 
 def lock_agent(session: Session, agent_id: int) -> AgentScope | None:
@@ -107,7 +111,9 @@ def lock_definition(session: Session, *, organisation_id: int, definition_id: in
 
 
 def find_definition_id(session: Session, *, organisation_id: int, name: str) -> int | None:
-    """Return the id of an organisation's definition with this name."""
+    """Return the id of an organisation's definition with this name. Any text may be asked for."""
+    if not is_storable(name):
+        return None
     return session.scalars(
         select(AgentDefinition.id).where(
             AgentDefinition.organisation_id == organisation_id, AgentDefinition.name == name

@@ -95,7 +95,7 @@ def describe_answer(answer: dict[str, Any]) -> str:
     """Return an answer's outcome with its notes, or its error with the existing content."""
     if not answer["ok"]:
         existing = answer.get("existing")
-        return answer["error"] + (f" ({existing['content']})" if existing else "")
+        return f"{answer['error']} ({existing['content']})" if existing else str(answer["error"])
     note = answer.get("note", "")
     words = {"withdrawn": "withdrawn", "stands": "fact stands", "stays": "fact stays"}
     return ", ".join([answer["outcome"], *(words[word] for word in words if word in note)])
