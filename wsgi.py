@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from portal.settings import Settings
-from portal.web import create_app
+from portal.web import create_app_from_environment
 
-app = create_app(Settings.from_environment())
+app = create_app_from_environment()

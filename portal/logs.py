@@ -51,7 +51,8 @@ class JsonLines(logging.Formatter):
         }
         if (current := request_id.get()) is not None:
             line["request_id"] = current
-        line |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        fields = ((name, getattr(record, name, None)) for name in FIELDS)
+        line |= {name: value for name, value in fields if value is not None}
         if record.exc_info and (error := record.exc_info[1]) is not None:
             line["error"] = [_describe(cause) for cause in _causes(error)]
             line["trace"] = _places(error)

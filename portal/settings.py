@@ -11,9 +11,9 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from portal.errors import InvalidInput
@@ -143,12 +143,14 @@ def database_url_from(mapping: Mapping[str, str]) -> str:
     return _secret(mapping, "DATABASE_URL") or DEFAULT_DATABASE_URL
 
 
-def variables_of(name: str) -> tuple[str, str]:
-    """Return the variables that can hold a setting: its value, or the path of a file with its value.
+def variables_of(setting: Field[Any]) -> tuple[str, ...]:
+    """Return the variables that can give a setting; for a secret that is also one which names a file.
 
-    :param name: the field of :class:`Settings`.
+    :param setting: one of ``dataclasses.fields(Settings)``.
     """
-    return f"{PREFIX}{name.upper()}", f"{PREFIX}{name.upper()}_FILE"
+    name = f"{PREFIX}{setting.name.upper()}"
+    # What is secret is not shown either.
+    return (name,) if setting.repr else (name, f"{name}_FILE")
 
 
 def find_refusals(mapping: Mapping[str, str]) -> Iterator[InvalidInput]:
@@ -159,7 +161,7 @@ def find_refusals(mapping: Mapping[str, str]) -> Iterator[InvalidInput]:
     # Settings do not depend on each other, so each is read as the only one that is set.
     complete = {f"{PREFIX}SECRET_KEY": secrets.token_urlsafe(48)}
     for setting in fields(Settings):
-        own = variables_of(setting.name)
+        own = variables_of(setting)
         alone = {name: value for name, value in mapping.items() if name in own}
         others = {name: value for name, value in complete.items() if name not in own}
         try:

@@ -1,7 +1,7 @@
 """``portal …``: setting up, serving, and acting as somebody's agent from the shell.
 
-Exit statuses: 0 when it was done, 1 when an agent's call was answered with a refusal, 2 when a command
-could not be carried out; then one line on standard error says why.
+Exit statuses: 0 when it was done, 1 when an agent's call was answered with a refusal or a check found a
+fault, 2 when a command could not be carried out; then one line on standard error says why.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from portal.cli.memory import mcp, memory
+from portal.cli.operations import check
 from portal.cli.places import ClearErrors, database_option, upgrade_database
 from portal.cli.serving import demo, serve
 from portal.cli.setup import definition, organisation, profile
@@ -28,5 +29,5 @@ def upgrade(database_url: str) -> None:
     click.echo("The schema is up to date.")
 
 
-for command in (demo, serve, organisation, profile, definition, memory, mcp):
+for command in (demo, serve, organisation, profile, definition, memory, mcp, check):
     main.add_command(command)

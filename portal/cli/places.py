@@ -5,26 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
-from portal.database import Database, migration_config
+from portal.database import Database
 from portal.errors import AgentMemoryError
+from portal.operations.schema import find_schema_problem
 from portal.settings import database_url_from
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 EXTRAS = {"psycopg": ("PostgreSQL", "postgres"), "mcp": ("an MCP server", "mcp")}
 """What needs which extra, by the module that is missing without it."""
-
-UPGRADE_FIRST = "run `portal upgrade` first"
 
 
 class Refused(click.ClickException):
@@ -91,14 +86,9 @@ def require_schema(database: Database) -> None:
 
     :raises Refused: with what to do about it.
     """
-    path = make_url(database.url).database
-    # Connecting would create the file, readable by everybody.
-    if database.is_sqlite and not Path(str(path)).exists():
-        raise Refused(f"there is no database at {path}; {UPGRADE_FIRST}")
-    with database.engine.connect() as connection:
-        current = MigrationContext.configure(connection).get_current_revision()
-    if current != ScriptDirectory.from_config(migration_config()).get_current_head():
-        raise Refused(f"the database has no schema, or not that of this version; {UPGRADE_FIRST}")
+    problem = find_schema_problem(database)
+    if problem is not None:
+        raise Refused(problem)
 
 
 def _first_line(error: DBAPIError | CommandError) -> str:

@@ -11,7 +11,8 @@ from contextlib import suppress
 
 import click
 
-from portal.cli.places import Refused, database_option, opened
+from portal.cli.operations import environment_with
+from portal.cli.places import Refused, database_option
 from portal.demo.instructions import PASSWORD, STORIES, instructions
 from portal.demo.running import (
     ServerEnded,
@@ -23,8 +24,8 @@ from portal.demo.running import (
 )
 from portal.demo.seeding import seed
 from portal.models import utc_now
+from portal.operations.checks import find_faults
 from portal.serving import gunicorn_command
-from portal.settings import Settings
 
 PROGRESS = "Making up people and what their agents learned"
 
@@ -34,12 +35,16 @@ PROGRESS = "Making up people and what their agents learned"
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
 @database_option
 def serve(bind: str, workers: int, database_url: str) -> None:
-    """Serve the portal with gunicorn; its settings are PORTAL_… variables."""
-    environment = os.environ | {"PORTAL_DATABASE_URL": database_url}
-    environment.pop("PORTAL_DATABASE_URL_FILE", None)
-    Settings.from_mapping(environment)
-    with opened(database_url):
-        pass
+    """Serve the portal with gunicorn; its settings are PORTAL_… variables.
+
+    What `portal check` warns of is said first, and with what it calls an error nothing is served.
+    """
+    environment = environment_with(database_url)
+    findings = list(find_faults(environment, bind=bind))
+    for finding in findings:
+        click.echo(finding, err=True)
+    if any(finding.is_fault for finding in findings):
+        raise Refused("the portal is not served like this")
     command = gunicorn_command(bind=bind, workers=workers)
     sys.stdout.flush()
     os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter, and no shell

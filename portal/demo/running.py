@@ -78,8 +78,9 @@ def server(database: Database, port: int) -> Iterator[subprocess.Popen[bytes]]:
         "PORTAL_DATABASE_URL": database.url,
         "PORTAL_SECRET_KEY": secrets.token_urlsafe(48),
         "PORTAL_PUBLIC_URL": f"http://{HOST}:{port}",
+        "PORTAL_LOG_LEVEL": "warning",
     }
-    command = gunicorn_command(bind=f"{HOST}:{port}", workers=WORKERS, log_level="warning")
+    command = gunicorn_command(bind=f"{HOST}:{port}", workers=WORKERS)
     # In a session of its own the server gets no Ctrl-C of the terminal: it ends when we say so.
     process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603 - our own words
     try:

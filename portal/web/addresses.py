@@ -19,7 +19,7 @@ MAX_NEXT_CHARACTERS = 512
 _OWN_PATH = re.compile(r"/(?![/\\])[!-~]*", re.ASCII)
 
 # Nobody wants to be sent there after signing in.
-_NO_DESTINATIONS = frozenset({"auth.sign_in_page", "health.healthz", "static"})
+_NO_DESTINATIONS = frozenset({"auth.sign_in_page", "health.healthz", "metrics.show", "static"})
 
 # Where somebody goes on whose form was not carried out.
 _LISTS = {"administrators": "administrators.queue", "owners": "owners.memories"}

@@ -21,8 +21,10 @@ MAX_PARTS = 50
 
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
+# What watches the portal asks by whatever address it has, and signs in nowhere.
+WATCHED_ENDPOINTS = frozenset({"health.healthz", "metrics.show"})
 # Everything else needs somebody who is signed in.
-OPEN_ENDPOINTS = frozenset({"auth.home", "auth.sign_in", "auth.sign_in_page", "health.healthz", "static"})
+OPEN_ENDPOINTS = WATCHED_ENDPOINTS | {"auth.home", "auth.sign_in", "auth.sign_in_page", "static"}
 
 csrf = CSRFProtect()
 
@@ -60,10 +62,9 @@ def check_request() -> ResponseReturnValue | None:
 
 
 def check_host() -> None:
-    # A watchdog asks by whatever address it has.
-    if request.endpoint != "health.healthz" and not services().settings.trusts(
-        request.headers.get("Host", "")
-    ):
+    if request.endpoint in WATCHED_ENDPOINTS:
+        return
+    if not services().settings.trusts(request.headers.get("Host", "")):
         abort(400)
 
 
