@@ -23,6 +23,8 @@ STATUSES: Final[Mapping[str, tuple[int, int, int, int]]] = {
     "POST /sign-in": (422, 422, 422, 422),
     "POST /sign-out": (302, 303, 303, 303),
     "GET /me/": (302, 200, 200, 200),
+    "GET /me/export.json": (302, 200, 200, 200),
+    "GET /me/export.csv": (302, 200, 200, 200),
     "GET /me/<definition:definition>/": (302, 200, 200, 404),
     "GET /me/<definition:definition>/memories/<memory_id:memory_id>/delete": (302, 200, 404, 404),
     "POST /me/<definition:definition>/memories/<memory_id:memory_id>/delete": (302, 303, 404, 404),

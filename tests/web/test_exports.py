@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from portal.errors import InvalidContent
 from portal.web.exports import inert
 from tests.corpus_inputs import BadInput, bad_inputs, cases
 from tests.databases import Databases
@@ -100,7 +99,9 @@ def test_nothing_of_anybody_else_is_in_it(portal: Portal, ada: Visitor, ending: 
 
 def test_the_table_holds_the_same_as_the_json(portal: Portal, ada: Visitor) -> None:
     tell_everything(portal)
-    found = [{key: "" if value is None else str(value) for key, value in each.items()} for each in exported(ada)]
+    found = [
+        {key: "" if value is None else str(value) for key, value in each.items()} for each in exported(ada)
+    ]
     assert rows_of(ada.get("/me/export.csv")) == found
 
 
@@ -155,14 +156,36 @@ def test_no_content_becomes_a_formula(portal: Portal, ada: Visitor, bad: BadInpu
 
 @pytest.mark.parametrize(
     "cell",
-    ["=1", "+1", "-1", "@SUM(1)", "\t1", "\r1", "＝1", "＋1", "－1", "＠1"]  # noqa: RUF001 - as above
-    + [" =1", "\u00a0=1", "\u3000=1", "\n=1", "a\n=1", "a\r\n \t@1", "a\r-1", "a\u2028=1", "'=1", "'tis"],
+    [
+        "=1",
+        "+1",
+        "-1",
+        "@SUM(1)",
+        "\t1",
+        "\r1",
+        "＝1",  # noqa: RUF001 - as above
+        "＋1",  # noqa: RUF001 - as above
+        "－1",  # noqa: RUF001 - as above
+        "＠1",  # noqa: RUF001 - as above
+        " =1",
+        "\u00a0=1",
+        "\u3000=1",
+        "\n=1",
+        "a\n=1",
+        "a\r\n \t@1",
+        "a\r-1",
+        "a\u2028=1",
+        "'=1",
+        "'tis",
+    ],
 )
 def test_a_guarded_cell_is_the_text_after_an_apostrophe(cell: str) -> None:
     assert inert(cell) == f"'{cell}"
 
 
-@pytest.mark.parametrize("cell", ["", "x", "1 = 1", "a-b", "ada@acme.example", "9–17", "don't", "a\nb", 7, -7])
+@pytest.mark.parametrize(
+    "cell", ["", "x", "1 = 1", "a-b", "ada@acme.example", "9 to 17", "don't", "a\nb", 7, -7]
+)
 def test_an_innocent_cell_stays_as_it_is(cell: str | int) -> None:
     assert inert(cell) == cell
 
@@ -178,17 +201,16 @@ def test_the_words_of_everybody_else_are_guarded_too(portal: Portal, ada: Visito
 def test_whatever_may_be_remembered_comes_back_and_is_inert(portal: Portal, ada: Visitor) -> None:
     told = []
     personas = portal.personas
-    personas.directory.define_agent(personas.acme, name="support", memory_limit=1_000, memory_characters=10**6)
+    personas.directory.define_agent(
+        personas.acme, name="support", memory_limit=1_000, memory_characters=10**6
+    )
     agent = personas.agent(personas.ada)
     for number, bad in enumerate(bad_inputs("content")):
-        try:
-            answer = json.loads(portal.manager.remember(agent, f"fact_{number:03}", bad.value))
-        except InvalidContent:
-            continue
+        answer = json.loads(portal.manager.remember(agent, f"fact_{number:03}", bad.value))
         if answer["ok"]:
             told.append(answer["memory"]["content"])
-    assert len(told) > 50
+    assert len(told) >= 50
     assert [each["content"] for each in exported(ada)] == told
     cells = [row["content"] for row in rows_of(ada.get("/me/export.csv"))]
-    assert [cell[1:] if cell.startswith("'") else cell for cell in cells] == told
+    assert [cell.removeprefix("'") for cell in cells] == told
     assert [cell for cell in cells if cell.lstrip().startswith(MAKERS_OF_FORMULAS)] == []
