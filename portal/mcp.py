@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from portal.tools import call, specifications
 
 if TYPE_CHECKING:
+    from anyio import CapacityLimiter
     from mcp import types
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
@@ -50,6 +52,10 @@ _ESCAPES = re.compile(
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
 _PRIVATE_USE = 0x100000
 
+CALLS_AT_ONCE = 4
+"""More would only wait for each other inside the database: all are about one agent."""
+
+UNUSABLE = "the database cannot be used: %s"
 UNREACHABLE = "The memory cannot be reached at the moment. Nothing is known to be stored; try again later."
 
 
@@ -124,9 +130,8 @@ def serve(manager: AgentMemoryManager, agent: Agent) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415, I001 - as the module says; it names the extra
     import anyio  # noqa: PLC0415
 
-    server = _server(Served(manager, agent))
-
     async def run() -> None:
+        server = _server(Served(manager, agent))
         lines = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape"))
         async with stdio_server(stdin=lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
@@ -138,25 +143,27 @@ def serve(manager: AgentMemoryManager, agent: Agent) -> None:
 
 
 def _server(served: Served) -> Server[dict[str, Any]]:
+    import anyio  # noqa: PLC0415
     import mcp.types as types  # noqa: PLC0415, PLR0402
     from mcp.server.lowlevel import Server  # noqa: PLC0415
 
+    handler = partial(_handler, anyio.CapacityLimiter(CALLS_AT_ONCE))
     return Server(
         NAME,
         version=version(NAME),
         title=BLOCK_TITLE,
         instructions=INSTRUCTIONS,
-        on_list_tools=_handler(types.ListToolsResult, served.list_tools),
-        on_call_tool=_handler(types.CallToolResult, served.call_tool),
-        on_list_resources=_handler(types.ListResourcesResult, served.list_resources),
-        on_read_resource=_handler(types.ReadResourceResult, served.read_resource),
-        on_list_prompts=_handler(types.ListPromptsResult, served.list_prompts),
-        on_get_prompt=_handler(types.GetPromptResult, served.get_prompt),
+        on_list_tools=handler(types.ListToolsResult, served.list_tools),
+        on_call_tool=handler(types.CallToolResult, served.call_tool),
+        on_list_resources=handler(types.ListResourcesResult, served.list_resources),
+        on_read_resource=handler(types.ReadResourceResult, served.read_resource),
+        on_list_prompts=handler(types.ListPromptsResult, served.list_prompts),
+        on_get_prompt=handler(types.GetPromptResult, served.get_prompt),
     )
 
 
 def _handler(
-    result: type[Result], reply: Callable[[Any], dict[str, Any]]
+    limiter: CapacityLimiter, result: type[Result], reply: Callable[[Any], dict[str, Any]]
 ) -> Callable[[ServerRequestContext[Any], Any], Awaitable[Result]]:
     """Return the SDK's kind of handler: one that replies in a thread, and hides what went wrong inside."""
     import anyio.to_thread  # noqa: PLC0415
@@ -165,11 +172,12 @@ def _handler(
 
     async def handle(_context: ServerRequestContext[Any], params: Any) -> Result:
         try:
-            return result.model_validate(await anyio.to_thread.run_sync(reply, params))
+            return result.model_validate(await anyio.to_thread.run_sync(reply, params, limiter=limiter))
         except NotServed as exc:
             raise MCPError(INVALID_PARAMS, str(exc)) from exc
         except SQLAlchemyError as exc:
-            logger.exception("the database cannot be used", extra={"action": "mcp_call_failed"})
+            # No traceback and no words of the database's, which may quote what it was given.
+            logger.error(UNUSABLE, type(exc).__name__, extra={"action": "mcp_failed"})  # noqa: TRY400
             raise MCPError(INTERNAL_ERROR, UNREACHABLE) from exc
 
     return handle

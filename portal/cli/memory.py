@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -76,6 +77,8 @@ def list_memories(**whose: str) -> None:
 @agent_options
 def mcp(**whose: str) -> None:
     """Serve the same calls to a model, as an MCP server on standard input and output."""
+    # To standard error: standard output is the protocol's.
+    logging.basicConfig(level=logging.WARNING, format="portal: %(message)s")
     with acting(**whose) as (manager, agent):
         serve(manager, agent)
 
