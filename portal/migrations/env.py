@@ -35,7 +35,10 @@ def migrate_sqlite(connection: Connection) -> None:
 
 
 def migrate_postgresql(connection: Connection) -> None:
-    """Migrate PostgreSQL, one process at a time."""
+    """Migrate PostgreSQL, one process at a time.
+
+    Whatever the engine does elsewhere, here it must not commit by itself, so that a failure leaves nothing.
+    """
     with connection.begin():
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
         migrate(connection)
@@ -44,11 +47,11 @@ def migrate_postgresql(connection: Connection) -> None:
 def main() -> None:
     """Run the migrations with the right care for the kind of database."""
     engine: Engine = context.config.attributes["engine"]
-    with engine.connect().execution_options(**{BEGIN: "IMMEDIATE"}) as connection:
+    with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
-            migrate_sqlite(connection)
+            migrate_sqlite(connection.execution_options(**{BEGIN: "IMMEDIATE"}))
         else:
-            migrate_postgresql(connection)
+            migrate_postgresql(connection.execution_options(isolation_level="READ COMMITTED"))
 
 
 main()
