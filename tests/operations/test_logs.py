@@ -21,6 +21,7 @@ from portal.logs import JsonLines, request_id
 from portal.manager import AgentMemoryManager
 from portal.models import EventAction, utc_now
 from tests.factories import Personas, create_personas
+from tests.log_lines import Lines, logged_lines
 
 
 def line_of(message: str, *arguments: object, **extra: object) -> dict[str, Any]:
@@ -133,20 +134,14 @@ def personas(database: Database) -> Personas:
 
 
 @pytest.fixture
-def changes(caplog: pytest.LogCaptureFixture) -> Iterator[list[dict[str, Any]]]:
-    """The lines about changes, as they are written."""
-    lines: list[dict[str, Any]] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(json.loads(JsonLines().format(record)))  # type: ignore[method-assign]
-    logger = logging.getLogger("portal.changes")
-    logger.addHandler(handler)
-    with caplog.at_level(logging.INFO, "portal.changes"):
+def changes() -> Iterator[Lines]:
+    """The lines about changes of memories."""
+    with logged_lines("portal.changes") as lines:
         yield lines
-    logger.removeHandler(handler)
 
 
 def test_every_change_is_a_line_with_ids_alone(
-    database: Database, personas: Personas, changes: list[dict[str, Any]]
+    database: Database, personas: Personas, changes: Lines
 ) -> None:
     manager = AgentMemoryManager(database)
     agent = personas.agent(personas.ada)
@@ -171,7 +166,7 @@ def test_every_change_is_a_line_with_ids_alone(
 
 
 def test_a_change_that_is_rolled_back_leaves_no_line(
-    database: Database, personas: Personas, changes: list[dict[str, Any]]
+    database: Database, personas: Personas, changes: Lines
 ) -> None:
     manager = AgentMemoryManager(database)
     manager.propose_account_fact(personas.agent(personas.ada), "hours", "9 to 5")
