@@ -14,7 +14,7 @@ import math
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Select, and_, delete, select, update
+from sqlalchemy import Select, and_, bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, contains_eager
 
@@ -42,8 +42,18 @@ LONGEST_DELAY = dt.timedelta(minutes=15)
 # A provider hands a household this much of IPv6, so one client has all of its addresses.
 IPV6_CLIENT_BITS = 64
 
-_OWNER_OF_SESSION = and_(
-    Profile.organisation_id == SignInSession.organisation_id, Profile.id == SignInSession.profile_id
+# Made once: every request of the portal asks this.
+_SIGNED_IN = (
+    select(SignInSession, Profile)
+    .join(
+        Profile,
+        and_(
+            Profile.organisation_id == SignInSession.organisation_id, Profile.id == SignInSession.profile_id
+        ),
+    )
+    .join(Organisation, Organisation.id == Profile.organisation_id)
+    .where(SignInSession.token_digest == bindparam("digest"), Profile.active, Organisation.active)
+    .options(contains_eager(Profile.organisation))
 )
 
 
@@ -117,14 +127,7 @@ class SignIn:
         :param session: a database session to read with; nothing is written, and what was read stays open
             in it until the caller ends its transaction.
         """
-        question = (
-            select(SignInSession, Profile)
-            .join(Profile, _OWNER_OF_SESSION)
-            .join(Organisation, Organisation.id == Profile.organisation_id)
-            .where(SignInSession.token_digest == _digest(token), Profile.active, Organisation.active)
-            .options(contains_eager(Profile.organisation))
-        )
-        found = session.execute(question).first()
+        found = session.execute(_SIGNED_IN, {"digest": _digest(token)}).first()
         if found is None:
             return None
         row, profile = found

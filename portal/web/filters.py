@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import Flask
 
+from portal.models import AgentDefinition, AgentMemory, Profile
 from portal.policy import needs_second_person
 from portal.reports import Count
 from portal.web.services import services
@@ -37,7 +38,14 @@ def init_app(app: Flask) -> None:
     }
     app.jinja_env.filters.update(filters)
     app.jinja_env.tests["long"] = is_long
-    app.jinja_env.globals["needs_second_person"] = needs_second_person
+    app.jinja_env.globals["own_hindrance"] = own_hindrance
+
+
+def own_hindrance(definition: AgentDefinition, memory: AgentMemory, me: Profile) -> str:
+    """Say why this person cannot confirm a proposal, where the reason is who they are; else nothing."""
+    if needs_second_person(definition, memory, me):
+        return "You stated this yourself, so somebody else has to confirm it."
+    return ""
 
 
 def ago(moment: dt.datetime) -> str:
