@@ -12,7 +12,8 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -20,15 +21,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.orm import Session
 
 from portal.errors import InvalidInput
 
 if TYPE_CHECKING:
     from alembic.config import Config
-    from sqlalchemy.engine import Connection, RowMapping
+    from sqlalchemy.engine import Connection
     from sqlalchemy.engine.interfaces import DBAPIConnection
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 Result = TypeVar("Result")
 
@@ -37,6 +39,7 @@ logger = logging.getLogger(__name__)
 SQLITE_BUSY_TIMEOUT_MS = 10_000
 POSTGRES_STATEMENT_TIMEOUT_MS = 5_000
 POSTGRES_LOCK_TIMEOUT_MS = 3_000
+PING_AFTER_IDLE_S = 1.0
 
 WRITE_ATTEMPTS = 3
 # https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html
@@ -126,35 +129,43 @@ class Database:
             )
         return _Engines(
             pid=os.getpid(),
-            single=engine.execution_options(isolation_level="AUTOCOMMIT"),
+            single=engine,
             read=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
             write=engine.execution_options(isolation_level="READ COMMITTED"),
         )
 
-    def fetch_row(self, statement: Executable, parameters: Mapping[str, int]) -> tuple[Any, ...] | None:
-        """Run one reading statement on SQLite's driver itself, and return its first row, or None.
+    def fetch_rows(self, statement: Executable, parameters: Mapping[str, int]) -> list[tuple[Any, ...]]:
+        """Run one reading statement on the driver itself and return its rows, as the driver gives them.
 
-        For the hottest read: compiled once and without SQLAlchemy's execution it costs two thirds.
+        For the hottest reads: compiled once and without SQLAlchemy's execution a statement costs two thirds.
+        A single statement sees one state of the database by itself, so no transaction surrounds it.
 
         :param statement: made once, at import; all that it binds is in ``parameters``.
         """
-        sql = _compile_for_sqlite(statement)
-        connection = self._engines.single.raw_connection()
         try:
-            row: tuple[Any, ...] | None = connection.cursor().execute(sql, parameters).fetchone()
-        except sqlite3.Error as exc:
-            raise DBAPIError.instance(sql, None, exc, sqlite3.Error) from exc
+            return self._fetch_rows(statement, parameters)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            # The server ended the connection since it was last used; reading again harms nobody.
+            return self._fetch_rows(statement, parameters)
+
+    def _fetch_rows(self, statement: Executable, parameters: Mapping[str, int]) -> list[tuple[Any, ...]]:
+        engine = self._engines.single
+        sql = _compile(statement, self._url.get_backend_name())
+        connection = engine.raw_connection()
+        try:
+            rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
+        except engine.dialect.loaded_dbapi.Error as exc:
+            is_gone = engine.dialect.is_disconnect(exc, connection, None)
+            if is_gone:
+                connection.invalidate(exc)
+            raise DBAPIError.instance(
+                sql, None, exc, engine.dialect.loaded_dbapi.Error, connection_invalidated=is_gone
+            ) from exc
         finally:
             connection.close()
-        return row
-
-    def fetch_all(self, statement: Executable, parameters: Mapping[str, int]) -> Sequence[RowMapping]:
-        """Run one reading statement outside of a transaction and return all its rows.
-
-        A single statement sees one state of the database by itself.
-        """
-        with self._engines.single.connect() as connection:
-            return connection.execute(statement, parameters).mappings().all()
+        return rows
 
     def read(self, work: Callable[[Session], Result]) -> Result:
         """Call ``work`` with a session in which all reads see one state of the database.
@@ -215,6 +226,9 @@ def tune_engine(engine: Engine) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin)
+    else:
+        event.listen(engine, "checkin", _note_time)
+        event.listen(engine, "checkout", partial(_ping_after_idleness, engine))
     return engine
 
 
@@ -270,13 +284,18 @@ def _engine_options(url: URL, *, for_migrations: bool = False) -> dict[str, Any]
         f"-c statement_timeout={statement_timeout}",
         f"-c lock_timeout={lock_timeout}",
     ]
-    options |= {"pool_pre_ping": True, "max_overflow": 20}
+    # A connection begins a transaction only where one is asked for; a single statement needs none.
+    options |= {"isolation_level": "AUTOCOMMIT", "max_overflow": 20}
     return options | {"connect_args": {"options": " ".join(settings)}}
 
 
 @cache
-def _compile_for_sqlite(statement: Executable) -> str:
-    dialect = make_url("sqlite://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
+def _compile(statement: Executable, backend: str) -> str:
+    """Return the SQL of a statement in the words of a driver, which binds by name."""
+    if backend == "sqlite":
+        dialect = make_url("sqlite://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
+    else:
+        dialect = make_url("postgresql+psycopg://").get_dialect()()
     return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
 
 
@@ -286,6 +305,25 @@ def _connect_to_file(path: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
     )
+
+
+def _note_time(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _ping_after_idleness(
+    engine: Engine, connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object
+) -> None:
+    """Ask whether the server is still there, if a connection has not been used just now.
+
+    Asking each time, as ``pool_pre_ping`` does, would double the round trips of a single read.
+    """
+    if time.monotonic() - record.info.get("idle_since", 0) < PING_AFTER_IDLE_S:
+        return
+    try:
+        engine.dialect.do_ping(connection)
+    except engine.dialect.loaded_dbapi.Error as exc:
+        raise InvalidatePoolError from exc
 
 
 def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:

@@ -15,10 +15,8 @@ from sqlalchemy import (
     ColumnElement,
     Select,
     bindparam,
-    cast,
     func,
     literal_column,
-    null,
     select,
     union_all,
 )
@@ -29,7 +27,6 @@ from portal.models import (
     Agent,
     AgentDefinition,
     AgentMemory,
-    Moment,
     Organisation,
     Profile,
     Status,
@@ -39,7 +36,6 @@ from portal.policy import Usage
 
 if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Subquery
-    from sqlalchemy.engine import RowMapping
     from sqlalchemy.orm import Session
 
     from portal.database import Database
@@ -105,12 +101,15 @@ def read_memory(
 
 def format_time(moment: dt.datetime) -> str:
     """Return a time as the answers show it: UTC, whole seconds, ``Z``."""
-    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def as_json(answer: dict[str, Any]) -> str:
     """Return an answer as compact JSON text in raw UTF-8."""
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    return _encoder.encode(answer)
 
 
 def list_answer(database: Database, agent_id: int) -> str | None:
@@ -118,53 +117,42 @@ def list_answer(database: Database, agent_id: int) -> str | None:
 
     None means that there is no such agent, or that its owner or organisation is inactive.
     """
-    if database.is_sqlite:
-        row = database.fetch_row(LIST_ON_SQLITE, {"agent_id": agent_id})
-        return None if row is None else str(row[0])
-    return _assemble(database.fetch_all(LIST_ON_POSTGRESQL, {"agent_id": agent_id}))
+    found = list_answer_and_marker(database, agent_id)
+    return None if found is None else found[0]
 
 
 def list_answer_and_marker(database: Database, agent_id: int) -> tuple[str, str] | None:
     """Return the same JSON text and the agent's prompt marker, still in one round of SQL."""
-    statement = LIST_AND_MARKER_ON_SQLITE if database.is_sqlite else LIST_AND_MARKER_ON_POSTGRESQL
-    rows = database.fetch_all(statement, {"agent_id": agent_id})
+    statement = LIST_ON_SQLITE if database.is_sqlite else LIST_ON_POSTGRESQL
+    rows = database.fetch_rows(statement, {"agent_id": agent_id})
     if not rows:
         return None
-    answer = rows[0]["answer"] if database.is_sqlite else _assemble(rows)
-    return str(answer), str(rows[0]["prompt_marker"])
+    if database.is_sqlite:
+        answer, marker = rows[0]
+        return answer, marker
+    return _assemble(rows)
 
 
-def _assemble(rows: Sequence[RowMapping]) -> str | None:
-    """Put the rows of ``LIST_ON_POSTGRESQL`` together; a union has no order, so they are sorted here."""
-    rows = sorted(rows, key=lambda row: row["memory_key"] or "")
-    if not rows:
-        return None
-    limits = rows[0]
-    held = [row for row in rows if row["status"] in HELD]
-    memories = [
-        {
-            "key": row["memory_key"],
-            "content": row["content"],
-            "status": row["status"],
-            "updated_at": format_time(row["moment"]),
-        }
-        for row in held
-    ]
-    account_facts = [
-        {"key": row["memory_key"], "content": row["content"], "confirmed_at": format_time(row["moment"])}
-        for row in rows
-        if row["status"] in CONFIRMED
-    ]
-    usage = Usage(
-        memories=len(held),
-        memory_limit=limits["memory_limit"],
-        characters=sum(len(row["content"]) for row in held),
-        character_limit=limits["memory_characters"],
-        proposals=sum(row["status"] == Status.PROPOSED for row in held),
-        proposal_limit=limits["proposal_limit"],
-    )
+def _assemble(rows: Sequence[tuple[Any, ...]]) -> tuple[str, str]:
+    """Put the rows of ``LIST_ON_POSTGRESQL`` together; a union has no order, so they are sorted here.
+
+    The first row has the limits and nothing else: its status is None and its key is empty.
+    """
+    (_, _, _, _, memory_limit, character_limit, proposal_limit, marker), *facts = sorted(rows)
+    memories: list[dict[str, str]] = []
+    account_facts: list[dict[str, str]] = []
+    characters = proposals = 0
+    for key, status, content, moment, *_ in facts:
+        time = dt.datetime.fromtimestamp(moment // 1_000_000, dt.UTC).isoformat()[:19] + "Z"
+        if status in CONFIRMED:
+            account_facts.append({"key": key, "content": content, "confirmed_at": time})
+        else:
+            memories.append({"key": key, "content": content, "status": status, "updated_at": time})
+            characters += len(content)
+            proposals += status == Status.PROPOSED
+    usage = Usage(len(memories), memory_limit, characters, character_limit, proposals, proposal_limit)
     answer = {"ok": True, "memories": memories, "account_facts": account_facts, "usage": usage.as_json()}
-    return as_json(answer)
+    return as_json(answer), marker
 
 
 LIVE_AGENT = (
@@ -183,10 +171,10 @@ def _sql(constant: str) -> ColumnElement[Any]:
     return literal_column(constant)
 
 
-def _recalled(scope_id: Any, statuses: Sequence[Status], *columns: Any) -> Select[Any]:
-    """Select of what the agent of the query around it recalls in one scope."""
-    return select_memories(*columns, organisation_id=Agent.organisation_id, statuses=statuses).where(
-        AgentMemory.definition_id == Agent.definition_id, AgentMemory.scope_id == scope_id
+def _recalled(agent: Any, scope_id: Any, statuses: Sequence[Status], *columns: Any) -> Select[Any]:
+    """Select of what an agent of the query around it recalls in one scope."""
+    return select_memories(*columns, organisation_id=agent.organisation_id, statuses=statuses).where(
+        AgentMemory.definition_id == agent.definition_id, AgentMemory.scope_id == scope_id
     )
 
 
@@ -208,14 +196,22 @@ def _list_on_sqlite() -> Select[Any]:
     key, content = AgentMemory.memory_key.label("key"), AgentMemory.content
     held = (
         _recalled(
-            Agent.owner_id, HELD, key, content, AgentMemory.status, AgentMemory.updated_at.label("moment")
+            Agent,
+            Agent.owner_id,
+            HELD,
+            key,
+            content,
+            AgentMemory.status,
+            AgentMemory.updated_at.label("moment"),
         )
         .order_by(AgentMemory.memory_key)
         .correlate(Agent)
         .subquery("held")
     )
     facts = (
-        _recalled(_sql(str(ACCOUNT_SCOPE)), CONFIRMED, key, content, AgentMemory.decided_at.label("moment"))
+        _recalled(
+            Agent, _sql(str(ACCOUNT_SCOPE)), CONFIRMED, key, content, AgentMemory.decided_at.label("moment")
+        )
         .order_by(AgentMemory.memory_key)
         .correlate(Agent)
         .subquery("facts")
@@ -232,7 +228,7 @@ def _list_on_sqlite() -> Select[Any]:
         AgentDefinition.proposal_limit,
     )
     held_answer = select(answer).select_from(held).correlate(AgentDefinition)
-    return select(held_answer.scalar_subquery().label("answer")).where(*LIVE_AGENT)
+    return select(held_answer.scalar_subquery(), Agent.prompt_marker).where(*LIVE_AGENT)
 
 
 _LIST_TEMPLATE = (
@@ -247,28 +243,34 @@ _LIST_TEMPLATE = (
 )  # fmt: skip
 
 
-def _list_on_postgresql(*more: Any) -> CompoundSelect[Any]:
+def _list_on_postgresql() -> CompoundSelect[Any]:
     """Build ``list`` for PostgreSQL: a row with the limits, then the rows of the two scopes.
 
-    ``more`` columns of the agent stand in each row, beside the limits.
+    The agent is looked up once, on its own; joined into each part it would be planned and read thrice.
     """
-    definition = AgentDefinition
-    limits = (definition.memory_limit, definition.memory_characters, definition.proposal_limit, *more)
-    key, content, status = AgentMemory.memory_key, AgentMemory.content, AgentMemory.status
-    nothing = [cast(null(), column.type).label(column.name) for column in (key, content, status)]
-    no_moment = cast(null(), Moment()).label("moment")
-    held = _recalled(Agent.owner_id, HELD, key, content, status, AgentMemory.updated_at, *limits)
-    facts = _recalled(
-        _sql(str(ACCOUNT_SCOPE)), CONFIRMED, key, content, status, AgentMemory.decided_at, *limits
+    agent = (
+        select(
+            Agent,
+            AgentDefinition.memory_limit,
+            AgentDefinition.memory_characters,
+            AgentDefinition.proposal_limit,
+        )
+        .where(*LIVE_AGENT)
+        .cte("live_agent")
+        .prefix_with("MATERIALIZED")
+        .c
     )
+    limits = (agent.memory_limit, agent.memory_characters, agent.proposal_limit, agent.prompt_marker)
+    no_memory = (_sql("''"), _sql("NULL::text"), _sql("NULL::text"), _sql("NULL::bigint"))
+    no_limits = (_sql("0"), _sql("0"), _sql("0"), _sql("''"))
+    key, status, content = AgentMemory.memory_key, AgentMemory.status, AgentMemory.content
+    account = _sql(str(ACCOUNT_SCOPE))
     return union_all(
-        select(*nothing, no_moment, *limits).where(*LIVE_AGENT),
-        held.where(*LIVE_AGENT),
-        facts.where(*LIVE_AGENT),
+        select(*no_memory, *limits),
+        _recalled(agent, agent.owner_id, HELD, key, status, content, AgentMemory.updated_at, *no_limits),
+        _recalled(agent, account, CONFIRMED, key, status, content, AgentMemory.decided_at, *no_limits),
     )
 
 
 LIST_ON_SQLITE = _list_on_sqlite()
-LIST_AND_MARKER_ON_SQLITE = LIST_ON_SQLITE.add_columns(Agent.prompt_marker)
 LIST_ON_POSTGRESQL = _list_on_postgresql()
-LIST_AND_MARKER_ON_POSTGRESQL = _list_on_postgresql(Agent.prompt_marker)

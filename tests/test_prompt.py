@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event
 
 from portal.contents import check_content
 from portal.database import Database
@@ -19,6 +17,7 @@ from portal.manager import AgentMemoryManager
 from portal.prompt import EMPTY_BLOCK, INACTIVE_BLOCK, Record, decode, render
 from tests.corpus_inputs import bad_inputs
 from tests.factories import Personas, create_personas
+from tests.statements import statements
 
 MARKER: Final = "0123456789abcdef"
 USAGE = {
@@ -67,19 +66,6 @@ def listed(*records: Record) -> dict[str, Any]:
 def in_order(records: Sequence[Record]) -> list[Record]:
     order = ["confirmed", "personal", "unconfirmed"]
     return sorted(records, key=lambda record: order.index(record.trust))
-
-
-@contextmanager
-def statements() -> Iterator[list[str]]:
-    """The statements that reach a database inside the block."""
-    seen: list[str] = []
-
-    def see(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        seen.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", see)
-    yield seen
-    event.remove(Engine, "before_cursor_execute", see)
 
 
 # What the block says.
@@ -207,11 +193,13 @@ def test_each_agent_has_a_marker_of_its_own_that_only_its_row_decides(
     assert manager.prompt_block(ada) == block
 
 
-def test_the_block_costs_one_round_of_sql(manager: AgentMemoryManager, personas: Personas) -> None:
+def test_the_block_costs_one_round_of_sql(
+    manager: AgentMemoryManager, database: Database, personas: Personas
+) -> None:
     agent = personas.agent(personas.ada)
     manager.remember(agent, "language", "Answers in German")
     manager.prompt_block(agent)
-    with statements() as seen:
+    with statements(database) as seen:
         manager.prompt_block(agent)
     assert len(seen) == 1
 
