@@ -6,10 +6,11 @@ from flask import Flask
 from jinja2 import StrictUndefined
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from portal import logs
 from portal.database import Database
 from portal.models import Clock, utc_now
 from portal.settings import Settings
-from portal.web import assets, auth, errors, filters, guard, headers
+from portal.web import assets, auth, errors, filters, fragments, guard, headers, metrics, request_log
 from portal.web.addresses import DefinitionConverter, MemoryIdConverter
 from portal.web.administrators import administrators
 from portal.web.exports import exports
@@ -36,7 +37,8 @@ def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
     _configure(app, settings, database)
     _set_up_templates(app)
     _set_up_addresses(app)
-    for part in (assets, guard, auth, errors, filters, headers):
+    # The log comes first, so that what the guard refuses is in it too.
+    for part in (request_log, assets, guard, auth, errors, filters, fragments, headers, metrics):
         part.init_app(app)
     for blueprint in (health, owners, exports, administrators):
         app.register_blueprint(blueprint)
@@ -44,11 +46,13 @@ def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
 
 
 def create_app_from_environment() -> Flask:
-    """Return the portal with the settings of this process's environment.
+    """Return the portal with the settings of this process's environment, and let the process log.
 
     :raises portal.errors.InvalidInput: a setting cannot be accepted.
     """
-    return create_app(Settings.from_environment())
+    settings = Settings.from_environment()
+    logs.set_up(settings.log_level)
+    return create_app(settings)
 
 
 def _configure(app: Flask, settings: Settings, database: Database) -> None:

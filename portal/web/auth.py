@@ -26,6 +26,7 @@ from portal.models import Profile
 from portal.sign_in import SignedIn
 from portal.web.addresses import SAFE_METHODS, own_destination, page_to_return_to
 from portal.web.forms import SignInForm
+from portal.web.fragments import lead_to, wants_fragment
 from portal.web.services import db, services
 
 Parameters = ParamSpec("Parameters")
@@ -108,7 +109,8 @@ def ask_to_sign_in() -> ResponseReturnValue:
     """Send somebody who is not signed in to do that, and then back."""
     if request.method not in SAFE_METHODS and request.endpoint != "auth.sign_out":
         flash("You were signed out, so nothing was saved. Sign in and try again.", "warn")
-    return redirect(url_for("auth.sign_in_page", next=page_to_return_to()))
+    address = url_for("auth.sign_in_page", next=page_to_return_to())
+    return lead_to(address, 401) if wants_fragment() else redirect(address)
 
 
 @auth.get("/")

@@ -29,6 +29,7 @@ from portal.errors import (
     UnknownAction,
 )
 from portal.web.addresses import FactLinks, list_url, page_to_return_to
+from portal.web.fragments import wants_fragment
 from portal.web.lookups import get_definition
 
 logger = logging.getLogger(__name__)
@@ -49,10 +50,15 @@ class Words:
 NOT_FOUND = Words(
     "There is nothing here", "It may have been deleted or decided meanwhile, or it is not yours to see."
 )
+# In place of one entry of a list, of which the rest is still there.
+GONE = Words("No longer here", "It was deleted or decided meanwhile, or it is not yours to see.")
 BAD_REQUEST = Words("This request could not be understood", "Nothing was saved.")
 STALE_FORM = Words(
     "This page was out of date",
     "Nothing was saved. Go back, and do it again on the fresh page. If that does not help, allow cookies.",
+)
+STALE_TOKEN = Words(
+    "This page was out of date", "Nothing was saved. It is fresh now: press the button again."
 )
 FAULT = Words("Something went wrong", "That was our fault, not yours. Nothing was half saved. Try again.")
 UNAVAILABLE = Words("The database does not answer", "Nothing was saved. Try again in a few seconds.")
@@ -110,6 +116,8 @@ def show_http_error(error: HTTPException) -> Response:
 
 
 def show_stale_form(_: CSRFError) -> ResponseReturnValue:
+    if wants_fragment():
+        return render_template("errors/_alert.html", words=STALE_TOKEN, reference="", renew=True), 400
     return render_words(STALE_FORM, back=page_to_return_to() or HOME), 400
 
 
@@ -152,4 +160,9 @@ def log_with_reference(action: str, error: BaseException | None) -> str:
 
 
 def render_words(words: Words, *, reference: str = "", back: str = HOME) -> str:
-    return render_template("errors/error.html", words=words, reference=reference, back=back)
+    """Return an error page, or the fragment that says the same within the page that is there."""
+    if not wants_fragment():
+        return render_template("errors/error.html", words=words, reference=reference, back=back)
+    if words is NOT_FOUND:
+        return render_template("errors/_gone.html", words=GONE)
+    return render_template("errors/_alert.html", words=words, reference=reference, renew=False)

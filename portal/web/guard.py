@@ -14,6 +14,7 @@ from flask_wtf.csrf import CSRFProtect
 
 from portal.web.addresses import SAFE_METHODS, page_to_return_to
 from portal.web.auth import me
+from portal.web.fragments import lead_to, wants_fragment
 from portal.web.services import services
 
 MAX_BODY_BYTES = 64 * 1024
@@ -95,4 +96,5 @@ def is_form_for_me() -> bool:
 
 def refuse_form_of_somebody_else() -> ResponseReturnValue:
     flash("Nothing was saved: somebody else had signed in when that page was made.", "warn")
-    return redirect(page_to_return_to() or url_for("auth.home"), 303)
+    address = page_to_return_to() or url_for("auth.home")
+    return lead_to(address, 409) if wants_fragment() else redirect(address, 303)

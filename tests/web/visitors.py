@@ -17,6 +17,9 @@ from tests.web.pages import Page
 
 HERE = "http://127.0.0.1:8000"
 
+# What htmx says when it wants a part of a page.
+FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
+
 
 class Visitor:
     """Somebody's browser: it keeps cookies, and presses the buttons that are on a page."""
@@ -44,11 +47,21 @@ class Visitor:
 
     def press(self, page: Page, button: str, **fields: str) -> TestResponse:
         """Press a button on a page, after filling in fields that are there."""
+        return self._press(page, button, fields, {})
+
+    def swap(self, page: Page, button: str, **fields: str) -> TestResponse:
+        """Press a button as htmx does, which wants to have a fragment."""
+        return self._press(page, button, fields, FRAGMENT)
+
+    def _press(
+        self, page: Page, button: str, fields: Mapping[str, str], headers: Mapping[str, str]
+    ) -> TestResponse:
         form = page.form(button)
         assert form.method == "post"
         assert fields.keys() <= form.fields.keys()
         pressed = form.buttons[button]
-        return self.send(form.action, {**form.fields, **fields, **dict([pressed] if pressed else [])})
+        sent = {**form.fields, **fields, **dict([pressed] if pressed else [])}
+        return self.send(form.action, sent, headers=headers)
 
     def token(self) -> str:
         """Return a token that is good for this browser now."""
