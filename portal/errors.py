@@ -11,6 +11,7 @@
     ├── UnknownAction           no such decision
     ├── NotAnAdministrator      whoever decides is not an active administrator of the organisation
     ├── MemoryNotFound          no such memory here, or not one that the caller may touch
+    ├── MaintenanceFailed       a backup, a restore or the like could not be carried out
     └── DecisionRefused         the memory is there, but not as the caller thought
         ├── AlreadyDecided      it is not a proposal any more
         ├── NotDecided          it is a proposal already
@@ -110,6 +111,13 @@ class MemoryNotFound(AgentMemoryError):
     def __init__(self, memory_id: object) -> None:
         super().__init__("no such memory")
         self.memory_id = memory_id
+
+
+class MaintenanceFailed(AgentMemoryError):
+    """A backup, a restore or the like could not be carried out; the message says why.
+
+    What it would have made is not there, and what was there is as it was.
+    """
 
 
 class DecisionRefused(AgentMemoryError):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import click
 
 from portal.cli.memory import mcp, memory
-from portal.cli.operations import check
-from portal.cli.places import ClearErrors, database_option, upgrade_database
+from portal.cli.operations import backup, check, events, export, restore, upgrade, vacuum
+from portal.cli.places import ClearErrors
 from portal.cli.serving import demo, serve
 from portal.cli.setup import definition, organisation, profile
 
@@ -21,13 +21,10 @@ def main() -> None:
     """Memory for AI agents under human control."""
 
 
-@main.command()
-@database_option
-def upgrade(database_url: str) -> None:
-    """Create the schema, or bring it up to date."""
-    upgrade_database(database_url)
-    click.echo("The schema is up to date.")
+SETTING_UP = (upgrade, organisation, profile, definition)
+AGENTS = (memory, mcp)
+SERVING = (demo, serve)
+OPERATIONS = (check, backup, restore, export, events, vacuum)
 
-
-for command in (demo, serve, organisation, profile, definition, memory, mcp, check):
+for command in (*SETTING_UP, *AGENTS, *SERVING, *OPERATIONS):
     main.add_command(command)

@@ -64,19 +64,17 @@ def opened(database_url: str) -> Iterator[Database]:
 
     :raises Refused: it has not.
     """
-    database = Database(database_url)
-    try:
+    with opened_as_it_is(database_url) as database:
         require_schema(database)
         yield database
-    finally:
-        database.dispose()
 
 
-def upgrade_database(database_url: str) -> None:
-    """Create the schema of the database behind a URL, or bring it up to date."""
+@contextmanager
+def opened_as_it_is(database_url: str) -> Iterator[Database]:
+    """Give the database behind a URL, whatever schema it has, and close it afterwards."""
     database = Database(database_url)
     try:
-        database.upgrade()
+        yield database
     finally:
         database.dispose()
 
