@@ -24,9 +24,16 @@ with PostgresServer() as server:
 """
 
 
+def table_names(url: str) -> list[str]:
+    """Look without our own `Database`, which refuses an SQLite file that nobody has made yet."""
+    engine = create_engine(url)
+    names = inspect(engine).get_table_names()
+    engine.dispose()
+    return names
+
+
 def test_a_fresh_database_has_no_tables(database_url: str) -> None:
-    with opened(database_url) as database:
-        assert inspect(database.engine).get_table_names() == []
+    assert table_names(database_url) == []
 
 
 def test_a_migrated_database_has_the_memories_and_no_rows(database: Database) -> None:
@@ -38,8 +45,8 @@ def test_two_databases_do_not_share_rows(databases: Databases) -> None:
     with databases.empty() as one, databases.empty() as other:
         with opened(one) as database:
             database.upgrade()
-        with opened(other) as database:
-            assert inspect(database.engine).get_table_names() == []
+        assert "agent_memory" in table_names(one)
+        assert table_names(other) == []
 
 
 @pytest.mark.postgres
