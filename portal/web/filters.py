@@ -12,6 +12,9 @@ from portal.policy import needs_second_person
 from portal.reports import Count
 from portal.web.services import services
 
+# Known to every template without an import, which would cost a row of a long list more than the row itself.
+MACROS_OF_ROWS = ("decide", "facts", "forms")
+
 FOLDED_LINES = 10
 FOLDED_CHARACTERS = 800
 EXCERPT_CHARACTERS = 240
@@ -39,6 +42,8 @@ def init_app(app: Flask) -> None:
     app.jinja_env.filters.update(filters)
     app.jinja_env.tests["long"] = is_long
     app.jinja_env.globals["own_hindrance"] = own_hindrance
+    for name in MACROS_OF_ROWS:
+        app.jinja_env.globals[name] = app.jinja_env.get_template(f"macros/{name}.html").module
 
 
 def own_hindrance(definition: AgentDefinition, memory: AgentMemory, me: Profile) -> str:
