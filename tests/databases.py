@@ -21,6 +21,9 @@ class Databases(Protocol):
     def migrated(self) -> AbstractContextManager[str]:
         """Give the URL of a database with the newest schema."""
 
+    def copied(self, url: str) -> AbstractContextManager[str]:
+        """Give the URL of a copy of one of these databases, to which nobody may be connected."""
+
 
 @contextmanager
 def opened(url: str) -> Iterator[Database]:
@@ -56,6 +59,12 @@ class SqliteFiles:
         if not self._template.exists():
             with opened(f"sqlite:///{self._template}") as database:
                 database.upgrade()
-        with self.empty() as url:
-            shutil.copy(self._template, url.removeprefix("sqlite:///"))
+        with self.copied(f"sqlite:///{self._template}") as url:
             yield url
+
+    @contextmanager
+    def copied(self, url: str) -> Iterator[str]:
+        """Give the URL of a copy of a file."""
+        with self.empty() as copy:
+            shutil.copy(url.removeprefix("sqlite:///"), copy.removeprefix("sqlite:///"))
+            yield copy

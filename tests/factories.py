@@ -58,16 +58,21 @@ def create_personas(
         directory.define_agent(organisation, name="support", title="Support")
         directory.define_agent(organisation, name="travel", title="Travel")
 
-    def person(organisation: Organisation, name: str, role: str) -> Profile:
+    for organisation, name, role in (
+        (acme, "Ada", "member"),
+        (acme, "Bob", "member"),
+        (acme, "Root", "administrator"),
+        (globex, "Eve", "administrator"),
+    ):
         email = f"{name.lower()}@{organisation.slug}.example"
-        return directory.create_profile(organisation, email=email, name=name, role=role, password=password)
+        directory.create_profile(organisation, email=email, name=name, role=role, password=password)
+    return find_personas(database, clock=clock)
 
-    return Personas(
-        directory=directory,
-        acme=acme,
-        ada=person(acme, "Ada", "member"),
-        bob=person(acme, "Bob", "member"),
-        root=person(acme, "Root", "administrator"),
-        globex=globex,
-        eve=person(globex, "Eve", "administrator"),
-    )
+
+def find_personas(database: Database, *, clock: Callable[[], dt.datetime] = utc_now) -> Personas:
+    """Find the personas in a database in which they were created."""
+    directory = Directory(database, clock=clock)
+    acme, globex = directory.find_organisations()
+    ada, bob, root = directory.find_profiles(acme)
+    (eve,) = directory.find_profiles(globex)
+    return Personas(directory=directory, acme=acme, ada=ada, bob=bob, root=root, globex=globex, eve=eve)

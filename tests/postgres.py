@@ -90,6 +90,12 @@ class PostgresServer:
             yield url
 
     @contextmanager
+    def copied(self, url: str) -> Iterator[str]:
+        """Give the URL of a copy of a database, to which nobody may be connected."""
+        with self._created("CREATE DATABASE {} TEMPLATE {}", str(make_url(url).database)) as copy:
+            yield copy
+
+    @contextmanager
     def _created(self, statement: str, *names: str) -> Iterator[str]:
         name = next(self._names)
         self._execute(statement, name, *names)
