@@ -81,6 +81,7 @@ def test_there_is_something_to_hold() -> None:
         (py.hidden_imports, "def late():\n from . import keys"),
         (py.idle_tests, "def test_it(): work()"),
         (py.idle_tests, "class TestIt:\n def test_it(self): work()"),
+        (py.idle_tests, "def test_it(): help()\ndef help(): work()"),
         (py.mocks, "import unittest.mock"),
         (py.mocks, "from unittest import mock"),
         (py.mocks, "from unittest.mock import patch"),
@@ -101,6 +102,7 @@ def test_a_python_rule_sees(rule: PythonRule, source: str) -> None:
         (py.hidden_imports, "def late():\n import regex"),
         (py.idle_tests, "def test_it():\n with pytest.raises(ValueError): work()"),
         (py.idle_tests, "def test_it(): assert_invariants(database)"),
+        (py.idle_tests, "def test_it(): help()\ndef help(): more()\ndef more(): assert work()"),
     ],
 )
 def test_a_python_rule_lets_pass(rule: PythonRule, source: str) -> None:
