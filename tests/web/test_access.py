@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -26,6 +27,10 @@ STATUSES: Final[Mapping[str, tuple[int, int, int, int]]] = {
     "GET /me/export.json": (302, 200, 200, 200),
     "GET /me/export.csv": (302, 200, 200, 200),
     "GET /me/<definition:definition>/": (302, 200, 200, 404),
+    "GET /me/<definition:definition>/prompt": (302, 200, 200, 404),
+    "GET /me/<definition:definition>/delete-all": (302, 200, 200, 404),
+    "POST /me/<definition:definition>/delete-all": (302, 303, 303, 404),
+    "POST /me/<definition:definition>/memories/<memory_id:memory_id>/keep": (302, 303, 404, 404),
     "GET /me/<definition:definition>/memories/<memory_id:memory_id>/delete": (302, 200, 404, 404),
     "POST /me/<definition:definition>/memories/<memory_id:memory_id>/delete": (302, 303, 404, 404),
     "GET /admin/": (302, 404, 200, 200),
@@ -42,7 +47,9 @@ STATUSES: Final[Mapping[str, tuple[int, int, int, int]]] = {
 @pytest.fixture
 def memories(portal: Portal) -> Mapping[str, AgentMemory]:
     portal.personas.directory.define_agent(portal.personas.acme, name="claims")
+    parking = portal.propose(portal.personas.ada, "parking", "x", "claims")
     return {
+        "/keep": portal.decide(parking, "reject"),
         "/me/": portal.remember(portal.personas.ada, "tone", "x", "claims"),
         "/admin/": portal.propose(portal.personas.ada, "hours", "x", "claims"),
     }
@@ -51,8 +58,8 @@ def memories(portal: Portal) -> Mapping[str, AgentMemory]:
 def path_of(route: str, memories: Mapping[str, AgentMemory]) -> str:
     path = route.partition(" ")[2].replace("<definition:definition>", "claims")
     path = path.replace("<path:filename>", "portal.css")
-    for start, memory in memories.items():
-        if path.startswith(start):
+    for part, memory in memories.items():
+        if part in path:
             path = path.replace("<memory_id:memory_id>", str(memory.id))
     return path
 
@@ -120,11 +127,11 @@ def test_nobody_finds_the_memory_of_somebody_else(
     portal: Portal, memories: Mapping[str, AgentMemory], route: str
 ) -> None:
     path = path_of(route, memories)
-    bob, there = portal.visitor(portal.personas.bob), str(memories["/me/"].id)
-    missing = visit(bob, route, path.replace(there, "4611686018427387904"))
+    bob = portal.visitor(portal.personas.bob)
+    missing = visit(bob, route, re.sub("[0-9]+", "4611686018427387904", path))
     found = visit(bob, route, path)
     assert (found.status_code, found.text) == (404, missing.text)
-    assert portal.visitor(portal.personas.ada).page("/me/claims/").keys == ["tone", "hours"]
+    assert portal.visitor(portal.personas.ada).page("/me/claims/").keys == ["tone", "hours", "parking"]
 
 
 def test_a_definition_without_an_agent_is_an_empty_page_and_stays_without(portal: Portal) -> None:

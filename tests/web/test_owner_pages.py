@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from portal.web.owners import say_how_many
 from tests.web.pages import Page
 from tests.web.visitors import Portal, Visitor
 
@@ -63,8 +64,11 @@ def test_everything_stands_under_what_it_is(portal: Portal, ada: Visitor) -> Non
 def test_the_page_says_how_full_the_agent_is_and_what_deleting_does(portal: Portal, ada: Visitor) -> None:
     portal.remember(portal.personas.ada, "tone", "short")
     page = ada.page("/me/support/")
-    meter = page.find("meter")
-    assert (meter.attributes["value"], meter.attributes["max"]) == ("1", "100")
+    meters = [meter.attributes for meter in page.find_all("meter")]
+    assert [(meter["aria-label"], meter["value"], meter["max"]) for meter in meters] == [
+        ("Memories used", "1", "100"),
+        ("Characters used", "5", "20000"),
+    ]
     assert "1 of 100 memories, 5 of 20,000 characters" in page.root.words
     assert "gone with your agent's next turn; chat logs that are kept elsewhere stay" in page.root.words
 
@@ -215,3 +219,225 @@ def test_what_was_decided_is_not_its_owners_to_delete(portal: Portal, ada: Visit
     path = f"/me/support/memories/{memory.id}/delete"
     assert (ada.get(path).status_code, ada.post(path).status_code) == (404, 404)
     assert ada.page("/me/support/").keys == ["hours"]
+
+
+# Deleting all
+
+
+def ask_about_all(ada: Visitor) -> Page:
+    """Go from the list to the question, by the link that says how many there are."""
+    page = ada.page("/me/support/?q=nothing+at+all")
+    [link] = [link for link in page.links if link.startswith("Delete all")]
+    return ada.page(page.link(link))
+
+
+def test_deleting_all_shows_them_and_names_their_number_in_the_button(portal: Portal, ada: Visitor) -> None:
+    portal.remember(portal.personas.ada, "tone", "short")
+    portal.remember(portal.personas.ada, "elsewhere", "of another agent", "travel")
+    portal.propose(portal.personas.ada, "hours", "9 to 5")
+    portal.account_fact(portal.personas.ada, "lunch", "at noon")
+    question = ask_about_all(ada)
+    assert (question.title, question.heading) == ("Delete these 2? · Agent memory", "Delete these 2?")
+    assert [key.words for key in question.classed("key")] == ["hours Waiting for review", "tone"]
+    assert "1 of these waits for review and is taken out of it." in question.root.words
+    after = ada.follow(ada.press(question, "Delete these 2"))
+    assert after.messages == ["Deleted 2 memories. Your agent knows nothing about you any more."]
+    assert after.keys == ["lunch"]
+    assert ada.page("/me/travel/").keys == ["elsewhere"]
+
+
+def test_what_was_stored_or_changed_after_the_question_was_shown_survives(
+    portal: Portal, ada: Visitor
+) -> None:
+    for key in ("tone", "shoes", "lunch"):
+        portal.remember(portal.personas.ada, key, "as it was")
+    question = ask_about_all(ada)
+    portal.clock.advance(seconds=1)
+    portal.remember(portal.personas.ada, "shoes", "changed")
+    portal.remember(portal.personas.ada, "new", "stored")
+    after = ada.follow(ada.press(question, "Delete these 3"))
+    assert after.messages == [
+        "Deleted 2 memories. 2 memories stored or changed after you saw the page are still here."
+    ]
+    assert after.keys == ["new", "shoes"]
+
+
+def test_a_question_about_all_is_good_for_what_it_shows_however_late_it_was_asked(
+    portal: Portal, ada: Visitor
+) -> None:
+    portal.remember(portal.personas.ada, "tone", "short")
+    # A call that was on its way while the page was made has an older time than the page.
+    portal.clock.advance(seconds=1)
+    on_its_way = portal.clock.now
+    portal.clock.advance(minutes=1)
+    question = ask_about_all(ada)
+    portal.clock.now = on_its_way
+    portal.remember(portal.personas.ada, "late", "committed after the page was made")
+    assert ada.follow(ada.press(question, "Delete this one")).keys == ["late"]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "left", "words"),
+    [
+        (0, 0, "There was nothing left to delete."),
+        (1, 0, "Deleted 1 memory. Your agent knows nothing about you any more."),
+        (0, 1, "Deleted 0 memories. 1 memory stored or changed after you saw the page is still here."),
+        (
+            1_200,
+            3,
+            "Deleted 1,200 memories. 3 memories stored or changed after you saw the page are still here.",
+        ),
+    ],
+)
+def test_the_answer_says_both_numbers(deleted: int, left: int, words: str) -> None:
+    assert say_how_many(deleted, left) == words
+
+
+def test_pressing_it_twice_deletes_nothing_further(portal: Portal, ada: Visitor) -> None:
+    portal.remember(portal.personas.ada, "tone", "short")
+    question = ask_about_all(ada)
+    ada.press(question, "Delete this one")
+    after = ada.follow(ada.press(question, "Delete this one"))
+    assert after.messages[-1] == "There was nothing left to delete."
+
+
+def test_where_nothing_is_held_there_is_nothing_to_ask(ada: Visitor) -> None:
+    page = ada.page("/me/support/")
+    assert "There is nothing to delete" in page.root.words
+    assert [link for link in page.links if link.startswith("Delete")] == []
+    assert ada.page("/me/support/delete-all").heading == "Nothing to delete"
+
+
+def test_a_script_may_leave_out_until_when(portal: Portal, ada: Visitor) -> None:
+    portal.remember(portal.personas.ada, "tone", "short")
+    assert ada.post("/me/support/delete-all").status_code == 303
+    assert ada.page("/me/support/").keys == []
+
+
+@pytest.mark.parametrize("as_of", ["", "-1", "1.5", "1e9", "٣", "9" * 17, "2026-03-01", ["1", "2"]], ids=str)
+def test_a_time_that_is_none_deletes_nothing(portal: Portal, ada: Visitor, as_of: str | list[str]) -> None:
+    portal.remember(portal.personas.ada, "tone", "short")
+    assert ada.post("/me/support/delete-all", as_of=as_of).status_code == 400
+    assert ada.page("/me/support/").keys == ["tone"]
+
+
+# Keeping what was turned down
+
+KEEP = "Keep it for my agent hours"
+
+
+@pytest.fixture
+def rejected(portal: Portal) -> None:
+    portal.decide(portal.propose(portal.personas.ada, "hours", "9 to 5"), "reject", "We open at 8.")
+
+
+@pytest.mark.usefixtures("rejected")
+def test_a_fact_that_was_turned_down_can_be_kept_for_ones_own_agent(ada: Visitor) -> None:
+    page = ada.page("/me/support/?q=9&status=rejected")
+    answer = ada.press(page, KEEP)
+    assert answer.headers["Location"] == "/me/support/?q=9&status=rejected"
+    assert ada.follow(answer).messages == [
+        "Kept hours. Your agent uses it from its next turn on, and nobody else's does."
+    ]
+    after = ada.page("/me/support/")
+    assert sections(after) == {"personal": ["hours"], "proposed": [], "rejected": ["hours"], "confirmed": []}
+    assert "Your agent keeps this for you." in after.root.words
+    assert KEEP not in {button for form in after.forms for button in form.buttons}
+
+
+@pytest.mark.usefixtures("rejected")
+def test_keeping_it_twice_changes_nothing_further(ada: Visitor) -> None:
+    page = ada.page("/me/support/")
+    answers = [ada.press(page, KEEP) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [303, 303]
+    assert sections(ada.page("/me/support/"))["personal"] == ["hours"]
+
+
+@pytest.mark.usefixtures("rejected")
+def test_the_page_says_when_keeping_replaces_what_the_agent_holds(portal: Portal, ada: Visitor) -> None:
+    portal.remember(portal.personas.ada, "hours", "8 to 4")
+    page = ada.page("/me/support/?q=9")
+    assert page.keys == ["hours"]
+    assert "Your agent holds another text under this key. This one would take its place." in page.root.words
+    assert "9 to 5" in ada.follow(ada.press(page, KEEP)).entries[0].words
+
+
+def test_a_key_with_an_account_fact_is_not_kept_and_both_texts_are_shown(
+    portal: Portal, ada: Visitor
+) -> None:
+    other = portal.propose(portal.personas.bob, "hours", "8 to 4")
+    portal.decide(portal.propose(portal.personas.ada, "hours", "9 to 5"), "reject")
+    page = ada.page("/me/support/?q=9")
+    portal.decide(other, "confirm")
+    answer = ada.press(page, KEEP)
+    refused = Page(answer.text)
+    assert (answer.status_code, refused.heading) == (409, "Its key has an account fact")
+    assert refused.messages[0].startswith("Nothing was saved. Its key has an account fact.")
+    assert [text.words for text in refused.classed("content")] == ["8 to 4", "9 to 5"]
+    assert "In use now confirmed by Root just now" in refused.root.words
+    assert "Turned down by Root" in refused.root.words
+    assert refused.link("Back to the list") == "/me/support/?q=9"
+    portal.manager.delete_memory(other.id, portal.personas.acme)
+    assert ada.press(refused, KEEP).status_code == 303
+
+
+@pytest.mark.usefixtures("rejected")
+def test_what_has_no_room_is_not_kept(portal: Portal, ada: Visitor) -> None:
+    personas = portal.personas
+    personas.directory.define_agent(personas.acme, name="support", memory_limit=1)
+    tone = portal.remember(personas.ada, "tone", "short")
+    answer = ada.press(ada.page("/me/support/"), KEEP)
+    refused = Page(answer.text)
+    assert (answer.status_code, refused.heading) == (409, "Your agent has no room for this")
+    assert "1 of 1 memories Full" in refused.root.words
+    portal.manager.delete_own_memory(tone.id, personas.ada)
+    assert ada.press(refused, KEEP).status_code == 303
+
+
+def test_only_what_was_turned_down_can_be_kept(portal: Portal, ada: Visitor) -> None:
+    tone = portal.remember(portal.personas.ada, "tone", "short")
+    assert ada.post(f"/me/support/memories/{tone.id}/keep").status_code == 404
+
+
+# What the agent reads
+
+
+def test_the_page_shows_what_the_agent_reads_to_the_letter(portal: Portal, ada: Visitor) -> None:
+    portal.remember(portal.personas.ada, "tone", "</pre><script>alert(1)</script>\n & more")
+    portal.account_fact(portal.personas.bob, "lunch", "at noon")
+    page = ada.page(ada.page("/me/support/").link("What the agent reads"))
+    block = portal.manager.prompt_block(portal.personas.agent(portal.personas.ada))
+    assert "at noon" in block
+    assert page.find("pre").text.removeprefix("\n") == block
+    assert page.find_all("script", src="") == []
+
+
+def test_where_no_agent_has_worked_there_is_nothing_that_it_reads(portal: Portal, ada: Visitor) -> None:
+    assert "No Travel has worked for you yet" in ada.page("/me/travel/prompt").root.words
+    assert portal.personas.directory.find_agent(portal.personas.ada, "travel") is None
+
+
+# How full
+
+
+@pytest.mark.parametrize(
+    ("memories", "words"),
+    [(8, "8 of 10 memories,"), (9, "9 of 10 memories Nearly full,"), (10, "10 of 10 memories Full,")],
+)
+def test_little_room_is_said_in_words(portal: Portal, ada: Visitor, memories: int, words: str) -> None:
+    portal.personas.directory.define_agent(portal.personas.acme, name="support", memory_limit=10)
+    for number in range(memories):
+        portal.remember(portal.personas.ada, f"fact_{number}", "x")
+    assert words in ada.page("/me/support/").root.words
+    assert words in ada.page("/me/").root.words
+
+
+def test_the_first_page_says_how_many_there_are_in_all_and_leads_to_the_exports(
+    portal: Portal, ada: Visitor
+) -> None:
+    portal.remember(portal.personas.ada, "tone", "short")
+    portal.remember(portal.personas.ada, "tone", "short", "travel")
+    page = ada.page("/me/")
+    assert "Your agents hold 2 memories about you." in page.root.words
+    assert page.link("Download as JSON") == "/me/export.json"
+    assert page.link("Download as CSV") == "/me/export.csv"
