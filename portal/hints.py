@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Hint(StrEnum):
@@ -88,6 +89,7 @@ _LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{24,}")
 
 _DIRECTION_MARKS = "\u200e\u200f\u061c"
 _JOINERS = "\u200c\u200d"
+_MARKS = re.compile(f"[{_DIRECTION_MARKS}{_JOINERS}]")
 _EUROPEAN = re.compile(r"[A-Za-z0-9\u00c0-\u024f\u0370-\u052f]")
 
 # Shapes that are read for one another in ordinary type.
@@ -164,12 +166,14 @@ def show_marks(text: str) -> Iterator[Piece]:
     and Cyrillic letters and digits, where they do nothing but make two texts differ.
     """
     start = 0
-    for index, character in enumerate(text):
-        if character in _DIRECTION_MARKS or (character in _JOINERS and _is_out_of_place(text, index)):
-            if start < index:
-                yield Piece(text[start:index])
-            yield Piece(character, unicodedata.name(character).lower())
-            start = index + 1
+    for match in _MARKS.finditer(text):
+        character, index = match.group(), match.start()
+        if character in _JOINERS and not _is_out_of_place(text, index):
+            continue
+        if start < index:
+            yield Piece(text[start:index])
+        yield Piece(character, unicodedata.name(character).lower())
+        start = index + 1
     if start < len(text):
         yield Piece(text[start:])
 
@@ -192,6 +196,8 @@ def _is_random(word: str) -> bool:
     return all(sum(map(kind, word)) >= _MIN_OF_EACH_KIND for kind in kinds)
 
 
+# A page compares each of its keys with all that are confirmed.
+@lru_cache(maxsize=4_096)
 def _skeleton(key: str) -> str:
     plain = "".join(
         character for character in unicodedata.normalize("NFD", key) if not unicodedata.combining(character)

@@ -129,6 +129,12 @@ class MemoryReports:
 
         return self._database.read(find)
 
+    def count_waiting(self, admin_org: Organisation) -> Count:
+        """Return how many proposals wait in all definitions of the organisation."""
+        organisation_id = id_of(admin_org, Organisation)
+        waiting = select_memories(AgentMemory.id, organisation_id=organisation_id, statuses=PROPOSED)
+        return self._database.read(lambda session: _count(session, waiting))
+
     def count_reach(self, admin_org: Organisation, agent_def_name: str) -> int:
         """Return how many active people's agents use a definition's confirmed facts."""
         organisation_id = id_of(admin_org, Organisation)

@@ -110,6 +110,24 @@ class ReviewQueueCalls:
 
         return self._database.read(find)
 
+    def find_review_entry(
+        self, admin_org: Organisation, agent_def_name: str, memory_key: str
+    ) -> ReviewEntry | None:
+        """Return one key's entry of the queue, or None where no proposal waits under it.
+
+        :param memory_key: a canonical key.
+        """
+        organisation_id = id_of(admin_org, Organisation)
+
+        def find(session: Session) -> ReviewEntry | None:
+            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
+            if definition_id is None:
+                return None
+            [entry] = _read_entries(session, organisation_id, definition_id, [memory_key], is_all=False)
+            return entry if entry.proposals else None
+
+        return self._database.read(find)
+
 
 def _select_heads(session: Session, organisation_id: int, definition_id: int, search: str) -> Select[Any]:
     """Select the oldest proposal of each key, without looking at more keys than a page needs.

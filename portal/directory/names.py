@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from portal.contents import check_content, is_storable
 from portal.errors import InvalidContent, InvalidInput
-from portal.models import Role
+from portal.models import Role, Theme
 
 MAX_NAME_CHARACTERS = 200
 # https://www.rfc-editor.org/errata/eid1690 - what fits into SMTP's path.
@@ -115,6 +115,17 @@ def check_role(text: str) -> Role:
         return Role(text)
     except ValueError as exc:
         raise InvalidInput("role", "give member or administrator") from exc
+
+
+def check_theme(text: str) -> Theme:
+    """Return the theme of that name.
+
+    :raises portal.errors.InvalidInput: (``theme``) there is no such theme.
+    """
+    try:
+        return Theme(text)
+    except ValueError as exc:
+        raise InvalidInput("theme", "give system, light or dark") from exc
 
 
 def check_limit(field: str, value: int) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from portal.directory.names import check_email, check_name, check_role, email_key
+from portal.directory.names import check_email, check_name, check_role, check_theme, email_key
 from portal.directory.removal import remove_profile
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
 from portal.errors import LastAdministrator
-from portal.models import Organisation, Profile, Role, SignInSession
+from portal.models import Organisation, Profile, Role, SignInSession, Theme
 from portal.passwords import hash_password
 
 
@@ -83,6 +83,28 @@ class Profiles(Part):
             if new_role != Role.ADMINISTRATOR:
                 _require_another_administrator(session, found)
             found.role = new_role
+            return _finish(session, found)
+
+        return self._database.write(work)
+
+    def set_preferences(
+        self, profile: Profile, *, theme: Theme | str | None = None, keyboard_shortcuts: bool | None = None
+    ) -> Profile:
+        """Change how the portal looks and works for somebody. What is None stays as it is.
+
+        :param theme: ``"system"``, ``"light"`` or ``"dark"``.
+        :returns: the person as they stand now.
+        :raises portal.errors.InvalidInput: (``theme``, ``profile``) there is no such theme, or nobody.
+        """
+        profile_id = identify(profile, Profile)
+        new_theme = None if theme is None else check_theme(theme)
+
+        def work(session: Session) -> Profile:
+            found = get_row(session, Profile, profile_id, FOR_CHANGE)
+            if new_theme is not None:
+                found.theme = new_theme
+            if keyboard_shortcuts is not None:
+                found.keyboard_shortcuts = keyboard_shortcuts
             return _finish(session, found)
 
         return self._database.write(work)
