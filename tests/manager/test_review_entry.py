@@ -15,7 +15,7 @@ def test_one_key_is_what_the_queue_has_under_it(world: World) -> None:
     world.propose("ada", "lunch", "at noon")
     entry = world.manager.find_review_entry(world.acme, "support", "lunch")
     assert entry is not None
-    assert entry == world.manager.find_review_queue(world.acme, "support", search="lunch")[0]
+    assert (entry.memory_key, entry.confirmed, entry.rejected) == ("lunch", None, ())
     assert contents(entry.proposals) == ["text", "at noon"]
 
 
