@@ -264,8 +264,10 @@ def _take_key_from_events(session: Session, memory: AgentMemory) -> None:
 
 
 def _was_decided(session: Session, memory: AgentMemory) -> bool:
-    """Whether somebody ever confirmed or rejected it; it may have been reopened since."""
-    decided = select(MemoryEvent.version).where(*_events_of(memory), MemoryEvent.action.in_(DECISIONS))
+    """Whether somebody confirmed or rejected it since it was last withdrawn; it may have been reopened."""
+    decided = select(MemoryEvent.version).where(
+        *_events_of(memory), MemoryEvent.action.in_(DECISIONS), MemoryEvent.memory_key.is_not(None)
+    )
     return session.scalars(decided.limit(1)).first() is not None
 
 
