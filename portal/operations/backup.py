@@ -15,7 +15,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import delete, inspect, make_url
+from sqlalchemy import URL, delete, inspect, make_url
 
 from portal.database import Database
 from portal.errors import InvalidInput, MaintenanceFailed
@@ -152,11 +152,11 @@ def _run_program(name: str, database: Database, *arguments: str) -> None:
     program = shutil.which(name)
     if program is None:
         raise MaintenanceFailed(NO_PROGRAM.format(name))
-    url = make_url(database.url).set(drivername="postgresql")
+    url = make_url(database.url)
     # Everybody on a machine can read the arguments of its programs, but not their environment.
-    address = url.set(password=None).render_as_string()
+    address = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
     environment = os.environ | ({"PGPASSWORD": str(url.password)} if url.password else {})
-    command = [program, "--no-password", f"--dbname={address}", *arguments]
+    command = [program, "--no-password", f"--dbname={address.render_as_string()}", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise MaintenanceFailed(done.stderr.strip().partition("\n")[0] or f"{name} failed")

@@ -15,8 +15,8 @@ def vacuum(database: Database) -> None:
     It needs room for a copy. On SQLite others go on reading, and writers wait; on PostgreSQL one table after
     the other is closed to everybody.
 
-    :raises portal.errors.MaintenanceFailed: somebody was reading all the time. What was deleted is gone from
-        the database, and may still be in its log; call it again.
+    :raises portal.errors.MaintenanceFailed: somebody was reading all the time, so that what was deleted may
+        still be in SQLite's log; or PostgreSQL lets only the owner of the database do all of it.
     """
     if database.is_sqlite:
         _vacuum_sqlite(database.engine)
@@ -40,13 +40,18 @@ def _vacuum_sqlite(engine: Engine) -> None:
 
 def _vacuum_postgres(engine: Engine) -> None:
     outside_of_transactions = {"isolation_level": "AUTOCOMMIT", "postgresql_readonly": False}
-    with engine.execution_options(**outside_of_transactions).connect() as connection:
+    with engine.connect().execution_options(**outside_of_transactions) as connection:
         _lift_time_limits(connection)
-        for table in Base.metadata.sorted_tables:
-            # An ordinary VACUUM leaves deleted rows in their pages until something else needs the room.
-            connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
+        refusals: list[str] = []
+        connection.connection.add_notice_handler(lambda notice: refusals.append(notice.message_primary))
+        # An ordinary VACUUM leaves deleted rows in their pages until something else needs the room. The
+        # planner's statistics come last: they hold samples of what is, or was, in each column.
+        for table in (*(table.name for table in Base.metadata.sorted_tables), "pg_statistic"):
+            connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table}")
         # The connection must not go back to the others as it is now.
         connection.invalidate()
+    if refusals:
+        raise MaintenanceFailed(f"connect as the owner of the database: {refusals[0]}")
 
 
 def _lift_time_limits(connection: Connection) -> None:
