@@ -74,9 +74,12 @@ def test_nothing_deleted_is_in_a_table_file_of_postgresql(
     postgres_database: Database, postgres_server: PostgresServer
 ) -> None:
     personas = create_personas(postgres_database)
-    AgentMemoryManager(postgres_database).remember(personas.agent(personas.ada), "illness", "It was mumps")
+    for owner in (personas.ada, personas.bob):
+        content = f"{owner.name} had mumps"
+        AgentMemoryManager(postgres_database).remember(personas.agent(owner), "illness", content)
     options = {"isolation_level": "AUTOCOMMIT", "postgresql_readonly": False}
     with postgres_database.engine.connect().execution_options(**options) as connection:
+        # The planner's statistics hold samples of what is in each column.
         connection.execute(text("ANALYZE"))
         write_and_delete(postgres_database, personas)
         connection.execute(text("CHECKPOINT"))
