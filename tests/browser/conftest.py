@@ -1,4 +1,4 @@
-"""A portal that is served, and windows onto it. Each test ends by asking what the browser complained about."""
+"""A portal that is served, and windows onto it. Each test ends by asking what they complained about."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def windows(browser: Browser, portal: Portal) -> Iterator[Windows]:  # noqa: F811 - the fixture imported above
+def windows(browser: Browser, portal: Portal) -> Iterator[Windows]:
     with served(portal) as address:
         found = Windows(browser, portal, address)
         yield found
