@@ -55,9 +55,9 @@ def _delete_some(
     ahead = (MemoryEvent.organisation_id == organisation_id, place > position)
     in_order = select(MemoryEvent.memory_id, MemoryEvent.version).where(*ahead)
     in_order = in_order.order_by(MemoryEvent.memory_id, MemoryEvent.version)
-    last = session.execute(in_order.offset(at_once - 1).limit(1)).tuples().first()
+    last = session.execute(in_order.offset(at_once - 1).limit(1)).first()
     older = delete(MemoryEvent).where(*ahead, MemoryEvent.at < before)
     if last is not None:
         older = older.where(place <= last)
     done = session.execute(older, execution_options={"synchronize_session": False})
-    return cast("CursorResult[object]", done).rowcount, last
+    return cast("CursorResult[object]", done).rowcount, None if last is None else (last[0], last[1])

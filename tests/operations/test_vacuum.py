@@ -116,17 +116,15 @@ def test_what_is_read_all_the_time_cannot_be_emptied(
 
 @pytest.mark.postgres
 def test_somebody_who_may_not_do_it_all_is_told(postgres_database: Database) -> None:
-    owning = "CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA public TO clerk"
-    postgres_database.write(lambda session: session.execute(text(owning)))
-    clerk = Database(postgres_database.url.replace("portal@", "clerk@"))
-    try:
-        with pytest.raises(
-            MaintenanceFailed, match="connect as the owner of the database: .*organisation"
-        ):
-            vacuum(clerk)
-    finally:
-        clerk.dispose()
-        postgres_database.write(lambda session: session.execute(text("DROP OWNED BY clerk; DROP ROLE clerk")))
+    entering = "CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA public TO clerk"
+    postgres_database.write(lambda session: session.execute(text(entering)))
+    with (
+        opened(postgres_database.url.replace("portal@", "clerk@")) as clerk,
+        pytest.raises(MaintenanceFailed, match=r"connect as the owner of the database: .*organisation"),
+    ):
+        vacuum(clerk)
+    leaving = "DROP OWNED BY clerk; DROP ROLE clerk"
+    postgres_database.write(lambda session: session.execute(text(leaving)))
 
 
 def test_the_command_says_that_it_is_done(database: Database) -> None:
