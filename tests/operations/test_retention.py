@@ -70,13 +70,13 @@ def test_doing_it_again_finds_nothing(database: Database, before: State) -> None
 
 
 class Interrupted(Database):
-    """A database that goes away after two transactions."""
+    """A database that goes away after three transactions."""
 
     writes = 0
 
     def write(self, work: Returned) -> Returned:  # type: ignore[override]
         self.writes += 1
-        if self.writes > 2:
+        if self.writes > 3:
             raise OperationalError("", None, Exception("the connection was closed"))
         return super().write(work)  # type: ignore[arg-type]
 
