@@ -239,6 +239,8 @@ def test_a_page_of_ours_is_a_way_back(portal: Portal, target: str) -> None:
         "/\\evil.example",
         "/\t/evil.example",
         "/me/\r\nSet-Cookie: x=1",
+        "/me/?q=\r\nSet-Cookie: x=1",
+        "/me/?q=é",
         "https://evil.example/",
         "javascript:alert(1)",
         "me/",
