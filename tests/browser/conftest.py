@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.people import Windows, served
-from tests.web.conftest import databases, portal, settings
+from tests.web.conftest import compiled_templates, databases, portal, settings
 from tests.web.visitors import Portal
 
-__all__ = ["databases", "portal", "settings"]
+__all__ = ["compiled_templates", "databases", "portal", "settings"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

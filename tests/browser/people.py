@@ -26,6 +26,7 @@ class Person:
 
     page: Page
     address: str
+    has_javascript: bool = True
     complaints: list[str] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
     """The statuses of answers that were errors; a test that provokes one empties the list."""
@@ -113,7 +114,7 @@ class Windows:
             cookie = self.portal.visitor(profile).client.get_cookie(COOKIE, "127.0.0.1")
             assert cookie is not None
             context.add_cookies([{"name": COOKIE, "value": cookie.value, "url": self.address}])
-        person = Person(context.new_page(), self.address)
+        person = Person(context.new_page(), self.address, javascript)
         self.people.append(person)
         return person
 
