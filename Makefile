@@ -11,8 +11,10 @@ INSTALLED := $(VENV)/.installed
 # The agent frameworks have an environment of their own: a hundred packages that only their tests need.
 AGENTS := .venv-agents
 UV := $(or $(shell command -v uv),$(BIN)/uv)
-COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-annotate --no-header \
-	--extra postgres --extra mcp --extra test pyproject.toml
+PIN = $(UV) pip compile --quiet --universal --generate-hashes --no-annotate --no-header
+COMPILE = $(PIN) $(UPGRADE) --extra postgres --extra mcp --extra test pyproject.toml
+# What the image of the Dockerfile is made of, in the versions that were tested.
+SUBSET = $(PIN) --constraint requirements.lock
 
 # A server of its own for each process, so that no two tests meet.
 PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -56,6 +58,8 @@ types: $(INSTALLED) ## mypy --strict over the package and the tests
 lock: $(INSTALLED) ## Pins the dependencies anew (UPGRADE=--upgrade for newer versions)
 	@$(COMPILE) --output-file requirements.lock
 	@$(COMPILE) --constraint requirements.lock --extra agents --output-file requirements-agents.lock
+	@$(SUBSET) --extra postgres --extra mcp pyproject.toml --output-file requirements-serve.lock
+	@echo 'hatchling>=1.27' | $(SUBSET) - --output-file requirements-build.lock
 
 clean: ## Removes what make made
 	rm -rf $(VENV) $(AGENTS) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
