@@ -152,7 +152,7 @@ class Database:
 
     def _fetch_rows(self, statement: Executable, parameters: Mapping[str, int]) -> list[tuple[Any, ...]]:
         engine = self._engines.single
-        sql = _compile(statement, self._url.get_backend_name())
+        sql = compile_for_driver(statement, self._url.get_backend_name())
         connection = engine.raw_connection()
         try:
             rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
@@ -290,7 +290,7 @@ def _engine_options(url: URL, *, for_migrations: bool = False) -> dict[str, Any]
 
 
 @cache
-def _compile(statement: Executable, backend: str) -> str:
+def compile_for_driver(statement: Executable, backend: str) -> str:
     """Return the SQL of a statement in the words of a driver, which binds by name."""
     if backend == "sqlite":
         dialect = make_url("sqlite://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]

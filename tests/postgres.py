@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -55,9 +55,13 @@ def find_programs() -> Path:
 
 
 class PostgresServer:
-    """Fresh databases on a server that starts and stops with the ``with`` block."""
+    """Fresh databases on a server that starts and stops with the ``with`` block.
 
-    def __init__(self) -> None:
+    :param settings: of the server, where they differ from those of the tests.
+    """
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+        self._settings = settings or {}
         self._programs = find_programs()
         self.folder = Path(tempfile.mkdtemp(prefix="portal-postgres-"))
         self._user: int | None = None
@@ -143,6 +147,7 @@ class PostgresServer:
             "max_connections": "200",
             "fsync": "off",
             "full_page_writes": "off",
+            **self._settings,
         }
         server = [str(self._programs / "postgres"), "-D", str(self.folder / "data")]
         options = [f"--{name}={value}" for name, value in settings.items()]
