@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from sqlalchemy import event
@@ -12,19 +12,32 @@ from sqlalchemy import event
 from portal.database import Database
 
 
+class Statement(str):
+    """A statement's text, with the values that it binds; SQLite tells the text with the values in it."""
+
+    __slots__ = ("parameters",)
+
+    parameters: Any
+
+    def __new__(cls, text: str, parameters: Any = ()) -> Self:
+        made = super().__new__(cls, text)
+        made.parameters = parameters
+        return made
+
+
 @contextmanager
-def statements(database: Database) -> Iterator[list[str]]:
+def statements(database: Database) -> Iterator[list[Statement]]:
     """Collect every statement of this process on `database`, BEGIN and COMMIT of SQLite included."""
-    seen: list[str] = []
+    seen: list[Statement] = []
 
     class SeenCursor(psycopg.Cursor[Any]):
-        def execute(self, query: Any, *arguments: Any, **options: Any) -> Any:
-            seen.append(str(query))
-            return super().execute(query, *arguments, **options)
+        def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+            seen.append(Statement(str(query), params))
+            return super().execute(query, params, **options)
 
     def watch(connection: Any, *_: object) -> None:
         if database.is_sqlite:
-            connection.set_trace_callback(seen.append)
+            connection.set_trace_callback(lambda text: seen.append(Statement(text)))
         else:
             connection.cursor_factory = SeenCursor
 
