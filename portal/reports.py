@@ -175,7 +175,8 @@ class MemoryReports:
             )
             .group_by(MemoryEvent.memory_id)
         )
-        return dict(self._database.read(lambda session: session.execute(rewordings).tuples().all()))
+        rows = self._database.read(lambda session: session.execute(rewordings).all())
+        return {memory_id: times for memory_id, times in rows}  # noqa: C416 - mypy does not see pairs in rows
 
     def find_confirmed_keys(self, admin_org: Organisation, agent_def_name: str) -> Sequence[str]:
         """Return the keys of a definition's confirmed facts, in their order."""

@@ -16,6 +16,7 @@ from portal.web.administrators import administrators
 from portal.web.exports import exports
 from portal.web.health import health
 from portal.web.owners import owners
+from portal.web.preferences import preferences
 from portal.web.services import EXTENSION, Services, db
 
 
@@ -40,7 +41,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
     # The log comes first, so that what the guard refuses is in it too.
     for part in (request_log, assets, guard, auth, errors, filters, fragments, headers, metrics):
         part.init_app(app)
-    for blueprint in (health, owners, exports, administrators):
+    for blueprint in (health, owners, exports, administrators, preferences):
         app.register_blueprint(blueprint)
     return app
 

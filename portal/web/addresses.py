@@ -14,6 +14,9 @@ from portal.models import MAX_ID, AgentMemory
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+# What open pages ask by themselves, now and then.
+POLLED_ENDPOINTS = frozenset({"administrators.arrivals"})
+
 MAX_NEXT_CHARACTERS = 512
 # One slash and then neither a second one nor a backslash: browsers take both for the start of a host.
 _OWN_PATH = re.compile(r"/(?![/\\])[!-~]*", re.ASCII)
@@ -25,7 +28,7 @@ _NO_DESTINATIONS = frozenset({"auth.sign_in_page", "health.healthz", "metrics.sh
 _LISTS = {"administrators": "administrators.queue", "owners": "owners.memories"}
 
 # What a list's address carries besides the list, and the addresses of its forms pass on.
-_FILTERS = ("q", "status", "after")
+_FILTERS = ("q", "status", "sort", "after")
 
 
 class MemoryIdConverter(BaseConverter):
@@ -116,6 +119,7 @@ class FactLinks:
         self.fact = RowLinks("administrators.fact", definition)
         self.decide = RowLinks("administrators.decide", definition)
         self.delete = RowLinks("administrators.delete_page", definition)
+        self.reopen = RowLinks("administrators.reopen", definition)
 
 
 def _filters() -> dict[str, str | None]:

@@ -24,7 +24,7 @@ from flask_login import LoginManager, current_user
 
 from portal.models import Profile
 from portal.sign_in import SignedIn
-from portal.web.addresses import SAFE_METHODS, own_destination, page_to_return_to
+from portal.web.addresses import POLLED_ENDPOINTS, SAFE_METHODS, own_destination, page_to_return_to
 from portal.web.forms import SignInForm
 from portal.web.fragments import lead_to, wants_fragment
 from portal.web.services import db, services
@@ -79,7 +79,9 @@ def load_visitor(token: str) -> Visitor | None:
     db.session.close()
     if signed_in is None:
         return None
-    services().sign_in.note_seen(signed_in)
+    # What a page asks by itself is no sign that somebody is there.
+    if request.endpoint not in POLLED_ENDPOINTS:
+        services().sign_in.note_seen(signed_in)
     return Visitor(signed_in)
 
 

@@ -10,27 +10,16 @@ import logging
 import secrets
 from dataclasses import dataclass
 
-from flask import Flask, Response, make_response, render_template, request
+from flask import Flask, Response, make_response, render_template
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, NotFound
 
-from portal.errors import (
-    AccountFactsFull,
-    AlreadyDecided,
-    DecisionRefused,
-    KeyAlreadyConfirmed,
-    MemoryChanged,
-    MemoryNotFound,
-    NotAnAdministrator,
-    SecondPersonRequired,
-    UnknownAction,
-)
-from portal.web.addresses import FactLinks, list_url, page_to_return_to
+from portal.errors import MemoryNotFound, NotAnAdministrator, UnknownAction
+from portal.web.addresses import page_to_return_to
 from portal.web.fragments import wants_fragment
-from portal.web.lookups import get_definition
 
 logger = logging.getLogger(__name__)
 
@@ -71,35 +60,11 @@ WORDS = {
     415: Words("Only forms are understood here", "Nothing was saved."),
 }
 
-CONFLICTS = {
-    AlreadyDecided: Words("This was decided already", "Below is what became of it."),
-    MemoryChanged: Words(
-        "This changed while you were reading",
-        "Below is how it stands now. The earlier text is not kept, so please read it again.",
-    ),
-    KeyAlreadyConfirmed: Words(
-        "This key has a confirmed fact",
-        "A confirmed fact is never replaced. If the proposal is better, delete the fact in use first.",
-    ),
-    AccountFactsFull: Words(
-        "There is no room for another confirmed fact",
-        "Agents read all of them in every turn, so they are limited. Delete one that nobody needs first.",
-    ),
-    SecondPersonRequired: Words(
-        "Somebody else has to confirm this", "You stated it yourself, and here nobody confirms their own."
-    ),
-}
-
-
-IN_THE_WAY = "Its key has a confirmed fact, so this cannot be confirmed."
-
-
 def init_app(app: Flask) -> None:
     """Let the application answer each exception with its page."""
     app.register_error_handler(MemoryNotFound, lambda _: show_http_error(NotFound()))
     app.register_error_handler(NotAnAdministrator, lambda _: show_http_error(NotFound()))
     app.register_error_handler(UnknownAction, lambda _: show_http_error(BadRequest()))
-    app.register_error_handler(DecisionRefused, show_conflict)
     app.register_error_handler(CSRFError, show_stale_form)
     app.register_error_handler(HTTPException, show_http_error)
     app.register_error_handler(InternalServerError, show_fault)
@@ -119,22 +84,6 @@ def show_stale_form(_: CSRFError) -> ResponseReturnValue:
     if wants_fragment():
         return render_template("errors/_alert.html", words=STALE_TOKEN, reference="", renew=True), 400
     return render_words(STALE_FORM, back=page_to_return_to() or HOME), 400
-
-
-def show_conflict(refusal: DecisionRefused) -> ResponseReturnValue:
-    definition = (request.view_args or {})["definition"]
-    confirmed = refusal.confirmed if isinstance(refusal, KeyAlreadyConfirmed) else None
-    page = render_template(
-        "administrators/conflict.html",
-        definition=get_definition(definition),
-        words=CONFLICTS[type(refusal)],
-        memory=refusal.memory,
-        confirmed=confirmed,
-        hindrance=IN_THE_WAY if confirmed else "",
-        links=FactLinks(definition),
-        shelf=list_url("administrators.queue", definition),
-    )
-    return page, 409
 
 
 def show_fault(error: InternalServerError) -> ResponseReturnValue:

@@ -7,8 +7,7 @@ from typing import Any
 
 from flask import Flask
 
-from portal.models import AgentDefinition, AgentMemory, Profile
-from portal.policy import needs_second_person
+from portal.hints import show_marks
 from portal.reports import Count
 from portal.web.services import services
 
@@ -38,19 +37,13 @@ def init_app(app: Flask) -> None:
         "exact": exact,
         "grouped": grouped,
         "machine": machine,
+        "marked": show_marks,
+        "times": times,
     }
     app.jinja_env.filters.update(filters)
     app.jinja_env.tests["long"] = is_long
-    app.jinja_env.globals["own_hindrance"] = own_hindrance
     for name in MACROS_OF_ROWS:
         app.jinja_env.globals[name] = app.jinja_env.get_template(f"macros/{name}.html").module
-
-
-def own_hindrance(definition: AgentDefinition, memory: AgentMemory, me: Profile) -> str:
-    """Say why this person cannot confirm a proposal, where the reason is who they are; else nothing."""
-    if needs_second_person(definition, memory, me):
-        return "You stated this yourself, so somebody else has to confirm it."
-    return ""
 
 
 def ago(moment: dt.datetime) -> str:
@@ -81,6 +74,11 @@ def grouped(number: int) -> str:
 def counted(count: Count) -> str:
     """Write a count, with a plus sign where there are more."""
     return f"{count.number:,}{'+' if count.is_capped else ''}"
+
+
+def times(number: int) -> str:
+    """Say how often, as in "twice"."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def is_long(text: str) -> bool:

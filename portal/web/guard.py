@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFProtect
 
-from portal.web.addresses import SAFE_METHODS, page_to_return_to
+from portal.web.addresses import POLLED_ENDPOINTS, SAFE_METHODS, page_to_return_to
 from portal.web.auth import me
 from portal.web.fragments import lead_to, wants_fragment
 from portal.web.services import services
@@ -55,6 +55,8 @@ def check_request() -> ResponseReturnValue | None:
         check_origin()
     if request.endpoint not in OPEN_ENDPOINTS:
         if not current_user.is_authenticated:
+            if request.endpoint in POLLED_ENDPOINTS:
+                return "", 204
             return current_app.login_manager.unauthorized()  # type: ignore[attr-defined,no-any-return]
         if not is_form_for_me():
             return refuse_form_of_somebody_else()

@@ -99,6 +99,11 @@ class Page:
         return link.attributes["href"]
 
     @property
+    def main_buttons(self) -> list[str]:
+        """The words on the buttons of the page itself, without those that every page has."""
+        return [part.words for part in self.find("main").walk() if part.tag == "button"]
+
+    @property
     def links(self) -> list[str]:
         return [link.words for link in self.find_all("a")]
 
@@ -112,9 +117,19 @@ class Page:
         return found
 
 
+# What a page says about a text beside the text: hints, marks, and whether it may be selected.
+REMARKS = {"flags", "pick"}
+
+
 def shape(element: Element) -> list[tuple[str, tuple[str, ...]]]:
-    """Return which elements there are, and with which attributes, whatever those and the text say."""
-    return [(each.tag, tuple(sorted(each.attributes))) for each in element.walk()]
+    """Return which elements there are, and with which attributes, whatever those and the text say.
+
+    Remarks about a text are not part of it.
+    """
+    if element.tag == "mark" or any(map(element.has_class, REMARKS)):
+        return []
+    inside = [part for child in element.children if isinstance(child, Element) for part in shape(child)]
+    return [(element.tag, tuple(sorted(element.attributes))), *inside]
 
 
 def _read_form(page: Page, form: Element) -> Form:
@@ -127,6 +142,10 @@ def _read_form(page: Page, form: Element) -> Form:
         name, value = part.attributes.get("name"), part.attributes.get("value", "")
         if part.tag == "button":
             buttons[part.words] = (name, value) if name else None
+        elif part.tag == "select":
+            chosen = [option for option in part.walk() if option.tag == "option"]
+            chosen.sort(key=lambda option: "selected" not in option.attributes)
+            fields[str(name)] = chosen[0].attributes["value"]
         elif part.tag == "textarea":
             # The parser of HTML drops the line break after the tag.
             fields[str(name)] = part.text.removeprefix("\n")

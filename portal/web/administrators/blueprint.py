@@ -1,0 +1,42 @@
+"""What all pages of administrators share: the blueprint, the shelves, and how much waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flask import Blueprint, url_for
+
+from portal.models import Status
+from portal.reports import Count, ShelfCounts
+from portal.web.auth import me
+from portal.web.services import services
+
+ENTRIES_A_PAGE = 50
+
+QUEUE = "administrators.queue"
+HISTORY = "administrators.history"
+
+SHELVES = {
+    Status.PROPOSED: QUEUE,
+    Status.CONFIRMED: "administrators.confirmed",
+    Status.REJECTED: "administrators.rejected",
+}
+
+administrators = Blueprint("administrators", __name__, url_prefix="/admin")
+
+
+@administrators.app_template_global()
+def proposals_waiting() -> Count:
+    """Return how many proposals wait for the administrators of this person's organisation."""
+    return services().reports.count_waiting(me().organisation)
+
+
+def find_counts(definition: str) -> ShelfCounts:
+    """Return how many facts are on each shelf of a definition."""
+    return services().reports.find_shelf_counts(me().organisation, definition)
+
+
+def tab_links(definition: str) -> Mapping[str, str]:
+    """Return the addresses of a definition's tabs."""
+    endpoints = [*SHELVES.items(), ("history", HISTORY)]
+    return {tab: url_for(endpoint, definition=definition) for tab, endpoint in endpoints}

@@ -1,0 +1,151 @@
+"""What stands in an entry of the review queue: its proposals, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from portal.differences import Part, word_difference
+from portal.hints import Hint, hints_for, look_alike_key
+from portal.models import AgentDefinition, AgentMemory
+from portal.policy import needs_second_person
+from portal.review_queue import ReviewEntry
+from portal.web.auth import me
+from portal.web.errors import Words
+from portal.web.filters import times
+from portal.web.services import services
+
+KEY_IN_USE = "Its key has a confirmed fact, so this cannot be confirmed."
+OWN = "You stated this yourself, so somebody else has to confirm it."
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A hint in words, and the confirmed key that it is about, where there is one."""
+
+    words: str
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A proposal with what an administrator should know before deciding on it; or what became of one."""
+
+    memory: AgentMemory
+    flags: Sequence[Flag] = ()
+    hindrance: str = ""
+    """Why this person cannot confirm it, or nothing."""
+    difference: Sequence[Part] = ()
+    """What it says otherwise than the fact in use, where there is one."""
+    receipt: Words | None = None
+    """What was done to it just now."""
+    can_undo: bool = False
+    reason: str = ""
+    """A reason for rejecting it that was sent, and could not be accepted because of `problem`."""
+    problem: str = ""
+    has_focus: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A key with its proposals, or what is left of it after a decision.
+
+    ``items`` are the proposals and, in its old place among them, what was decided just now.
+    """
+
+    memory_key: str
+    items: Sequence[Item]
+    confirmed: AgentMemory | None = None
+    rejected: AgentMemory | None = None
+    """The newest rejection under the key."""
+
+    @property
+    def is_group(self) -> bool:
+        """Whether there is something to compare."""
+        return len(self.items) + (self.confirmed is not None) > 1
+
+    @property
+    def is_selectable(self) -> bool:
+        """Whether it may be decided together with others, without another look."""
+        [*others, last] = self.items
+        return not others and not (self.confirmed or last.flags or last.hindrance)
+
+
+def describe(definition: AgentDefinition, entries: Sequence[ReviewEntry]) -> Sequence[Entry]:
+    """Return entries as they are shown, the few things that they need read at once for all."""
+    reports, organisation = services().reports, me().organisation
+    ids = [proposal.id for entry in entries for proposal in entry.proposals]
+    changes = reports.count_rewordings(organisation, ids)
+    keys = reports.find_confirmed_keys(organisation, definition.name)
+    return [_describe_one(definition, entry, changes, keys) for entry in entries]
+
+
+def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> Entry:
+    """Return the entry of a memory's key as it stands now, with the memory itself where it stood.
+
+    :param memory: a proposal, or what became of one.
+    :param about: what its item says besides.
+    """
+    found = services().manager.find_review_entry(me().organisation, definition.name, memory.memory_key)
+    [entry] = describe(definition, [found]) if found else [Entry(memory.memory_key, [])]
+    others = [item for item in entry.items if item.memory.id != memory.id]
+    itself = next((item for item in entry.items if item.memory.id == memory.id), Item(memory))
+    is_proposal = itself in entry.items
+    in_use = entry.confirmed if entry.confirmed and entry.confirmed.id != memory.id else None
+    return replace(
+        entry,
+        items=sorted([*others, replace(itself, **about)], key=_place),
+        # Where nothing else is proposed there is nothing to compare what was decided with.
+        confirmed=in_use if others or is_proposal else None,
+    )
+
+
+def _describe_one(
+    definition: AgentDefinition, entry: ReviewEntry, changes: Mapping[int, int], keys: Collection[str]
+) -> Entry:
+    in_use = entry.confirmed
+    items = [
+        Item(
+            memory,
+            flags=_flags(memory, entry, changes.get(memory.id, 0), keys),
+            hindrance=_hindrance(definition, memory, in_use),
+            difference=list(word_difference(in_use.content, memory.content)) if in_use else (),
+        )
+        for memory in entry.proposals
+    ]
+    newest_rejection = entry.rejected[0] if entry.rejected else None
+    return Entry(entry.memory_key, items, confirmed=in_use, rejected=newest_rejection)
+
+
+def _flags(
+    memory: AgentMemory, entry: ReviewEntry, times_changed: int, keys: Collection[str]
+) -> Sequence[Flag]:
+    hints = hints_for(
+        memory.memory_key,
+        memory.content,
+        times_changed=times_changed,
+        was_rejected=bool(entry.rejected),
+        confirmed_keys=keys,
+    )
+    return [_flag(hint, memory, times_changed, keys) for hint in hints]
+
+
+def _flag(hint: Hint, memory: AgentMemory, times_changed: int, keys: Collection[str]) -> Flag:
+    match hint:
+        case Hint.CHANGED:
+            return Flag(f"{hint} {times(times_changed)}")
+        case Hint.LOOK_ALIKE:
+            return Flag(hint, look_alike_key(memory.memory_key, keys) or "")
+    return Flag(hint)
+
+
+def _hindrance(definition: AgentDefinition, memory: AgentMemory, confirmed: AgentMemory | None) -> str:
+    if confirmed is not None:
+        return KEY_IN_USE
+    return OWN if needs_second_person(definition, memory, me()) else ""
+
+
+def _place(item: Item) -> tuple[datetime, int]:
+    return item.memory.stated_at, item.memory.id
