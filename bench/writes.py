@@ -111,6 +111,11 @@ def _prepare(start: Barrier) -> None:
     _start = start
 
 
+def wait_for_all() -> None:
+    """Wait in a process of the pool until all of them are as far."""
+    _start.wait()
+
+
 @contextmanager
 def writers() -> Iterator[Pool]:
     """Give eight processes that begin what they are given at the same moment."""
@@ -128,7 +133,7 @@ def at_once(pool: Pool, work: Work, world: World) -> Sequence[Written]:
 
 
 def _for_a_while(write: Callable[[], object]) -> Written:
-    _start.wait()
+    wait_for_all()
     commits = locked = 0
     end = time.monotonic() + WRITING_S
     while time.monotonic() < end:
@@ -160,7 +165,7 @@ def upsert_for_a_while(world: World, number: int) -> Written:
 def fill_up(world: World, number: int) -> Written:
     """Try to remember more than one agent may, with keys that no other process uses."""
     with reading(world) as reader:
-        _start.wait()
+        wait_for_all()
         words = Counter(
             json.loads(reader.manager.remember(agent(world.agents), f"own {number} {n}", "x")).get("error", "kept")
             for n in range(TRIES_AT_THE_CEILING)
