@@ -6,7 +6,7 @@ import pytest
 
 from tests.corpus_inputs import BadInput, bad_inputs, cases
 from tests.web.pages import Page, shape
-from tests.web.visitors import Portal
+from tests.web.visitors import FRAGMENT, Portal
 
 MARKUP = "</p></article><script>alert(1)</script><img src=x onerror=alert(1)>\"' {{ 7*7 }} {% x %}"
 
@@ -26,6 +26,9 @@ def pages_with(portal: Portal, content: str) -> dict[str, str]:
     found = {path: root.get(f"/admin/support/{path}").text for path in paths}
     found["own"] = ada.get("/me/support/").text
     found["delete own"] = ada.get(f"/me/support/memories/{held.id}/delete").text
+    found["ask in place"] = ada.get(f"/me/support/memories/{held.id}/delete", headers=FRAGMENT).text
+    found["delete all"] = ada.get("/me/support/delete-all").text
+    found["prompt"] = ada.get("/me/support/prompt").text
     found["conflict"] = root.post(
         f"/admin/support/facts/{proposed.id}/decide", action="confirm", version="99"
     ).text
@@ -59,7 +62,7 @@ def assert_inert(plain: dict[str, str], found: dict[str, str], content: str) -> 
 
 def test_every_page_shows_the_content_somewhere(plain: dict[str, str]) -> None:
     shown = [len(contents_of(Page(text))) for text in plain.values()]
-    assert shown == [1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 4, 1, 1]
+    assert shown == [1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 4, 1, 1, 2, 0, 1]
 
 
 @pytest.mark.parametrize("bad", cases("content", "C5"))
