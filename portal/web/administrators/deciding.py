@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import redirect, render_template, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from portal.errors import (
     AccountFactsFull,
@@ -16,6 +17,7 @@ from portal.errors import (
     KeyTaken,
     MemoriesFull,
     MemoryChanged,
+    MemoryNotFound,
     NotDecided,
     SecondPersonRequired,
     StaterGone,
@@ -27,7 +29,7 @@ from portal.web.administrators.entries import redraw
 from portal.web.administrators.history import show_fact
 from portal.web.administrators.queue import Asked, what_entries_need
 from portal.web.auth import administrators_only, me
-from portal.web.errors import Words
+from portal.web.errors import GONE, Words, show_http_error
 from portal.web.forms import DecisionForm, expected_version
 from portal.web.fragments import wants_fragment
 from portal.web.lookups import get_account_fact, get_definition
@@ -120,6 +122,21 @@ def show_refusal(refusal: DecisionRefused) -> ResponseReturnValue:
         **what_entries_need(found),
     )
     return page, 409
+
+
+@administrators.errorhandler(MemoryNotFound)
+@administrators.errorhandler(NotFound)
+def show_gone(_: Exception) -> ResponseReturnValue:
+    """Answer that there is no such fact; in a list that is still open, with what else changed there."""
+    name = (request.view_args or {}).get("definition", "")
+    found = services().directory.find_definition(me().organisation, name)
+    if not wants_fragment() or found is None or not me().is_administrator:
+        return show_http_error(NotFound())
+    return render_template(
+        "administrators/_gone.html",
+        **what_entries_need(found)
+        | {"page": Asked.from_request().find(name, limit=1, after=None), "words": GONE, "done": None},
+    ), 404
 
 
 def is_mine_already(memory: AgentMemory, action: str) -> bool:

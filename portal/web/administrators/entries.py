@@ -37,8 +37,10 @@ class Item:
     flags: Sequence[Flag] = ()
     hindrance: str = ""
     """Why this person cannot confirm it, or nothing."""
+    in_use: AgentMemory | None = None
+    """The fact in use under its key."""
     difference: Sequence[Part] = ()
-    """What it says otherwise than the fact in use, where there is one."""
+    """What it says otherwise than that."""
     receipt: Words | None = None
     """What was done to it just now."""
     can_undo: bool = False
@@ -111,6 +113,7 @@ def _describe_one(
             memory,
             flags=_flags(memory, entry, changes.get(memory.id, 0), keys),
             hindrance=_hindrance(definition, memory, in_use),
+            in_use=in_use,
             difference=list(word_difference(in_use.content, memory.content)) if in_use else (),
         )
         for memory in entry.proposals
