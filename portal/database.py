@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 
 from portal.errors import InvalidInput
@@ -29,14 +29,15 @@ from portal.errors import InvalidInput
 if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy.engine import Connection
-    from sqlalchemy.engine.interfaces import DBAPIConnection
-    from sqlalchemy.pool import ConnectionPoolEntry
+    from sqlalchemy.engine.interfaces import DBAPIConnection, Dialect
+    from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
 SQLITE_BUSY_TIMEOUT_MS = 10_000
+SQLITE_ASK_AGAIN_MS = 40
 POSTGRES_STATEMENT_TIMEOUT_MS = 5_000
 POSTGRES_LOCK_TIMEOUT_MS = 3_000
 PING_AFTER_IDLE_S = 1.0
@@ -150,19 +151,14 @@ class Database:
             # The server ended the connection since it was last used; reading again harms nobody.
             return self._fetch_rows(statement, parameters)
 
-    def _fetch_rows(self, statement: Executable, parameters: Mapping[str, int]) -> list[tuple[Any, ...]]:
+    def _fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         engine = self._engines.single
         sql = compile_for_driver(statement, self._url.get_backend_name())
         connection = engine.raw_connection()
         try:
             rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
         except engine.dialect.loaded_dbapi.Error as exc:
-            is_gone = engine.dialect.is_disconnect(exc, connection, None)
-            if is_gone:
-                connection.invalidate(exc)
-            raise DBAPIError.instance(
-                sql, None, exc, engine.dialect.loaded_dbapi.Error, connection_invalidated=is_gone
-            ) from exc
+            raise _as_sqlalchemy_error(engine.dialect, connection, sql, exc) from exc
         finally:
             connection.close()
         return rows
@@ -219,6 +215,48 @@ class Database:
             if self._made is not None:
                 self._made.read.dispose(close=self.is_sqlite or self._made.pid == os.getpid())
                 self._made = None
+
+
+def fetch_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Run a reading statement in the session's transaction, on the driver itself, as ``fetch_rows`` does.
+
+    :param parameters: values as the driver takes them and the columns hold them; no type converts them.
+    """
+    rows: list[tuple[Any, ...]] = _execute_in(session, statement, parameters).fetchall()
+    return rows
+
+
+def change_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> int:
+    """Run a writing statement in the session's transaction, on the driver itself; return the rows it changed.
+
+    :param parameters: as in :func:`fetch_in`.
+    """
+    changed: int = _execute_in(session, statement, parameters).rowcount
+    return changed
+
+
+def _execute_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:
+    connection = session.connection()
+    sql = compile_for_driver(statement, connection.dialect.name)
+    pooled = connection.connection
+    try:
+        # The driver's own cursor: it stays open as long as its rows are read, and no longer.
+        return pooled.cursor().execute(sql, parameters)  # type: ignore[func-returns-value]
+    except connection.dialect.loaded_dbapi.Error as exc:
+        raise _as_sqlalchemy_error(connection.dialect, pooled, sql, exc) from exc
+
+
+def _as_sqlalchemy_error(
+    dialect: Dialect, pooled: PoolProxiedConnection, sql: str, error: Exception
+) -> DBAPIError:
+    """Return the driver's error as SQLAlchemy raises it; a connection that is gone leaves the pool."""
+    is_gone = dialect.is_disconnect(error, pooled, None)
+    if is_gone:
+        pooled.invalidate(error)
+    found: Any = DBAPIError.instance(
+        sql, None, error, dialect.loaded_dbapi.Error, connection_invalidated=is_gone
+    )
+    return found  # type: ignore[no-any-return]
 
 
 def tune_engine(engine: Engine) -> Engine:
@@ -341,8 +379,38 @@ def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
 
 def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get(BEGIN, "DEFERRED")
-    if mode:
+    if mode == "IMMEDIATE":
+        _begin_writing(connection)
+    elif mode:
         connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _begin_writing(connection: Connection) -> None:
+    """Begin as soon as nobody else writes, or fail when the time is up.
+
+    SQLite itself asks less and less often, at last ten times a second. Among busy writers whoever has waited
+    long is then passed by newcomers until the time is up (with eight of them it happened within half a
+    minute), so the waiting begins anew again and again.
+    """
+    driver_connection: Any = connection.connection.driver_connection
+    give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
+    driver_connection.execute(f"PRAGMA busy_timeout = {SQLITE_ASK_AGAIN_MS}")
+    try:
+        while not _has_begun(connection, is_last_try=time.monotonic() >= give_up_at):
+            pass
+    finally:
+        driver_connection.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
+
+
+def _has_begun(connection: Connection, *, is_last_try: bool) -> bool:
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except OperationalError as error:
+        # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
+        if is_last_try or getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
 
 
 def has_reset_bug(version: tuple[int, int, int]) -> bool:

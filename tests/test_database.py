@@ -203,11 +203,16 @@ def test_what_is_deleted_is_overwritten_in_the_file(sqlite_database: Database) -
 
 
 def trace(database: Database) -> list[str]:
-    """Return a list that fills with what the one connection of a fresh pool runs from now on."""
+    """Return a list that fills with what the one connection of a fresh pool runs, settings aside."""
     database.dispose()
     statements: list[str] = []
+
+    def note(statement: str) -> None:
+        if not statement.startswith("PRAGMA"):
+            statements.append(statement)
+
     with database.engine.connect() as connection:
-        connection.connection.driver_connection.set_trace_callback(statements.append)  # type: ignore[union-attr]
+        connection.connection.driver_connection.set_trace_callback(note)  # type: ignore[union-attr]
     statements.clear()
     return statements
 
@@ -241,6 +246,49 @@ def test_every_call_that_writes_begins_immediately(sqlite_database: Database) ->
     manager.decide_account_fact(proposal.id, personas.acme, personas.root, "confirm")
     begun = [statement for statement in statements if statement.startswith("BEGIN")]
     assert begun == ["BEGIN IMMEDIATE", "BEGIN DEFERRED", "BEGIN IMMEDIATE"]
+
+
+def hold(database: Database, seconds: float) -> threading.Thread:
+    """Return a running thread in which somebody else writes for so long."""
+    is_writing = threading.Event()
+
+    def write(session: Session) -> None:
+        count_organisations(session)
+        is_writing.set()
+        time.sleep(seconds)
+
+    def work() -> None:
+        with opened(database.url) as other:
+            other.write(write)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    is_writing.wait()
+    return thread
+
+
+def test_whoever_waits_to_write_asks_again_and_again(sqlite_database: Database) -> None:
+    """Left to itself SQLite asks ever less, so that somebody waits in vain where many write."""
+    statements = trace(sqlite_database)
+    thread = hold(sqlite_database, 1)
+    assert sqlite_database.write(count_organisations) == 0
+    thread.join()
+    assert statements.count("BEGIN IMMEDIATE") > 3
+    assert statements[-2:] == ["SELECT count(*) FROM organisation", "COMMIT"]
+
+
+def test_whoever_waits_too_long_to_write_is_told_so_and_can_go_on(
+    sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portal.database.SQLITE_BUSY_TIMEOUT_MS", 200)
+    thread = hold(sqlite_database, 1)
+    with pytest.raises(OperationalError, match="database is locked"):
+        sqlite_database.write(count_organisations)
+    # A read waits for nobody, and the connection waits as long as it did before.
+    assert sqlite_database.read(lambda session: session.scalar(text("PRAGMA busy_timeout"))) == 200
+    assert sqlite_database.read(count_organisations) == 0
+    thread.join()
+    assert sqlite_database.write(count_organisations) == 0
 
 
 # How transactions begin on PostgreSQL.

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -79,11 +79,13 @@ class Runtime:
             each["key"]: each["content"] for each in facts
         }
 
-    def end(self) -> str:
-        """End the process, and return what it says last: what it has loaded of the web."""
-        output, _ = self._process.communicate(timeout=STOPS_WITHIN_S)
-        assert self._process.returncode == 0
-        return output.strip()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        """End the process, which says last what it has loaded of the web."""
+        loaded, _ = self._process.communicate(timeout=STOPS_WITHIN_S)
+        assert (self._process.returncode, loaded) == (0, "[]\n")
 
 
 class Person:
@@ -203,10 +205,11 @@ def installation(database_url: str, tmp_path: Path) -> Iterator[Installation]:
     subprocess.run([PROGRAMS / "portal", "upgrade"], env=environment(database_url), check=True, cwd="/")
     with opened(database_url) as database:
         personas = create_personas(database, password=PASSWORD)
-        runtime = Runtime(database_url, personas)
-        with served(database_url, tmp_path / "log") as address:
+        with (
+            Runtime(database_url, personas) as runtime,
+            served(database_url, tmp_path / "log") as address,
+        ):
             yield Installation(database_url, address, personas, runtime)
-        assert runtime.end() == "[]"
         assert_invariants(database)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,21 +77,24 @@ CHANGES: dict[str, Callable[[Held], object]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_whose_event_fails_leaves_every_row_as_it_was(
-    database: Database, held: Held, change: Callable[[Held], object]
-) -> None:
+def test_a_change_whose_event_fails_leaves_every_row_as_it_was(database: Database, held: Held) -> None:
     before = read_state(database)
     kind = database.engine.dialect.name
     run(database, *NO_EVENTS[kind])
-    with pytest.raises(DBAPIError):
-        change(held)
-    assert read_state(database) == before
-    # The manager is as usable as before.
+    for name, change in CHANGES.items():
+        with pytest.raises(DBAPIError):
+            change(held)
+        assert read_state(database) == before, name
     run(database, EVENTS_AGAIN[kind])
-    assert json.loads(held.manager.list(held.agent))["ok"]
-    change(held)
-    assert read_state(database) != before
+    assert_each_change_can_be_made(database, held)
+
+
+def assert_each_change_can_be_made(database: Database, held: Held) -> None:
+    """Make the changes that are possible one after the other: the failures left the manager as it was."""
+    for name in ("create", "replace", "withdraw", "keep", "reopen", "delete a fact", "forget", "erase"):
+        before = read_state(database)
+        CHANGES[name](held)
+        assert read_state(database) != before, name
 
 
 def run(database: Database, *statements: str) -> None:

@@ -11,7 +11,7 @@ from portal.models import ACCOUNT_SCOPE, Status
 from tests.reliability.arena import A_MEMORY, Arena, flat, words
 from tests.reliability.crowds import Outcome, manager
 
-ROUNDS = 4
+ROUNDS = 3
 
 forget = AgentMemoryManager.forget
 propose = AgentMemoryManager.propose_account_fact

@@ -13,7 +13,7 @@ from tests.invariants import read_state
 from tests.reliability.arena import Arena, flat, words
 from tests.reliability.crowds import Job, directory, manager
 
-ROUNDS = 3
+ROUNDS = 2
 
 propose = AgentMemoryManager.propose_account_fact
 remember = AgentMemoryManager.remember

@@ -7,7 +7,7 @@ from portal.models import Status
 from tests.reliability.arena import Arena, flat, words
 from tests.reliability.crowds import manager
 
-ROUNDS = 4
+ROUNDS = 3
 
 keep = AgentMemoryManager.keep_own_memory
 propose = AgentMemoryManager.propose_account_fact

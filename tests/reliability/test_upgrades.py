@@ -9,7 +9,7 @@ from tests.databases import Databases, opened
 from tests.reliability.arena import assert_file_is_sound, words
 from tests.reliability.crowds import Crowd
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 def upgrade(database: Database) -> None:
