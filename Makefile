@@ -23,7 +23,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 CORE := portal/*.py,portal/directory/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents check lint format types lock clean
+.PHONY: help demo test test-agents check lint format types lock screenshots clean
 
 help: ## What can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,9 @@ lock: $(INSTALLED) ## Pins the dependencies anew (UPGRADE=--upgrade for newer ve
 	@$(COMPILE) --constraint requirements.lock --extra agents --output-file requirements-agents.lock
 	@$(SUBSET) --extra postgres --extra mcp pyproject.toml --output-file requirements-serve.lock
 	@echo 'hatchling>=1.27' | $(SUBSET) - --output-file requirements-build.lock
+
+screenshots: $(INSTALLED) ## The pictures of the README, from the demo; needs Chromium
+	@PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 clean: ## Removes what make made
 	rm -rf $(VENV) $(AGENTS) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
