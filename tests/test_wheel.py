@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import sysconfig
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.installation import ROOT, borrow_dependencies, build_wheel, run
 
 LOAD_A_PAGE_AND_A_STATIC_FILE = """
 import os
@@ -29,28 +25,9 @@ for path in ("/sign-in", "/static/portal.css"):
 """
 
 
-def run(command: Sequence[str | Path], *, cwd: Path, **environment: str) -> str:
-    """Run a program without what the test run's own environment adds, and return what it printed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PORTAL_", "PYTHON"))}
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=kept | environment,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder], cwd=ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +36,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     run([sys.executable, "-m", "venv", folder], cwd=folder)
     run([folder / "bin" / "python", "-m", "pip", "install", "--no-deps", "--no-index", wheel], cwd=folder)
-    # A path that stands in a .pth file is searched last, and its own .pth files are not read: so neither
-    # the checkout nor its editable installation can be found in place of the wheel.
-    (site_packages,) = folder.glob("lib/python*/site-packages")
-    (site_packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    borrow_dependencies(folder)
     return folder
 
 
