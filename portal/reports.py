@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import joinedload
 
+from portal.contents import is_storable
 from portal.find_calls import after_position, count_rows
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -25,6 +26,7 @@ from portal.models import (
     Organisation,
     Profile,
     Status,
+    is_id,
     to_microseconds,
 )
 from portal.pages import COUNT_CAP, Page, Position, Question, check_limit, cut_page
@@ -109,11 +111,9 @@ class MemoryReports:
 
         def find(session: Session) -> Sequence[DefinitionOverview]:
             definitions = session.scalars(
-                select(AgentDefinition)
-                .where(AgentDefinition.organisation_id == organisation_id)
-                .order_by(AgentDefinition.title, AgentDefinition.id)
-            )
-            return [_overview(session, definition) for definition in definitions.all()]
+                select(AgentDefinition).where(AgentDefinition.organisation_id == organisation_id)
+            ).all()
+            return [_overview(session, definition) for definition in sorted(definitions, key=_title)]
 
         return self._database.read(find)
 
@@ -198,31 +198,34 @@ class MemoryReports:
     ) -> AgentMemory | None:
         """Return an account fact of the definition. A personal memory's id finds nothing."""
         organisation_id = id_of(admin_org, Organisation)
-        return self._find_one(organisation_id, agent_def_name, memory_id, ACCOUNT_FACTS)
+        return self._database.read(
+            lambda session: _read_one(session, organisation_id, agent_def_name, memory_id, ACCOUNT_FACTS)
+        )
 
     def find_own_memory(self, memory_id: int, owner: Profile, agent_def_name: str) -> AgentMemory | None:
         """Return what this person's agent holds under an id, or a rejected fact that they stated."""
         owner_id = id_of(owner, Profile)
-        memory = self._find_one(owner.organisation_id, agent_def_name, memory_id, HELD + REJECTED)
-        return memory if memory is not None and memory.stated_by_id == owner_id else None
+
+        def find(session: Session) -> AgentMemory | None:
+            organisation_id = _organisation_of(session, owner_id)
+            memory = _read_one(session, organisation_id, agent_def_name, memory_id, HELD + REJECTED)
+            return memory if memory is not None and memory.stated_by_id == owner_id else None
+
+        return self._database.read(find)
 
     def find_agent_overviews(self, owner: Profile) -> Sequence[AgentOverview]:
         """Return this person's agents, by title, with what each holds."""
         owner_id = id_of(owner, Profile)
 
         def find(session: Session) -> Sequence[AgentOverview]:
-            definitions = session.scalars(
-                _own_definitions(owner.organisation_id, owner_id).order_by(
-                    AgentDefinition.title, AgentDefinition.id
-                )
-            ).all()
+            definitions = session.scalars(_own_definitions(owner_id)).all()
             return [
                 AgentOverview(
                     definition=definition,
                     usage=_usage(session, definition, owner_id),
-                    account_facts=_count_shelf(session, owner.organisation_id, definition.id, CONFIRMED),
+                    account_facts=_count_shelf(session, definition.organisation_id, definition.id, CONFIRMED),
                 )
-                for definition in definitions
+                for definition in sorted(definitions, key=_title)
             ]
 
         return self._database.read(find)
@@ -232,10 +235,11 @@ class MemoryReports:
         owner_id = id_of(owner, Profile)
 
         def find(session: Session) -> Usage | None:
+            organisation_id = _organisation_of(session, owner_id)
+            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
             definition = session.scalars(
                 select(AgentDefinition).where(
-                    AgentDefinition.organisation_id == owner.organisation_id,
-                    AgentDefinition.name == agent_def_name,
+                    AgentDefinition.organisation_id == organisation_id, AgentDefinition.id == definition_id
                 )
             ).one_or_none()
             return None if definition is None else _usage(session, definition, owner_id)
@@ -257,6 +261,9 @@ class MemoryReports:
         """
         organisation_id = id_of(admin_org, Organisation)
         limit = check_limit(limit)
+        is_one = memory_id is not None
+        if (is_one and not is_id(memory_id)) or not is_storable(memory_key or ""):
+            return Page()
         asked = (organisation_id, agent_def_name, memory_id or 0, memory_key or "")
         question = Question("events", asked, (int, int, int))
 
@@ -288,27 +295,35 @@ class MemoryReports:
         That is what the agents hold, and the rejected and confirmed facts that this person stated. One
         agent is read at a time, so the whole is never in memory.
         """
-        owner_id, organisation_id = id_of(owner, Profile), owner.organisation_id
-        definitions = self._database.read(
-            lambda session: session.scalars(
-                _own_definitions(organisation_id, owner_id).order_by(AgentDefinition.name)
-            ).all()
-        )
-        for definition in definitions:
+        owner_id = id_of(owner, Profile)
+        definitions = self._database.read(lambda session: session.scalars(_own_definitions(owner_id)).all())
+        for definition in sorted(definitions, key=lambda definition: definition.name):
             for memory in self._database.read(partial(_read_stated, definition, owner_id)):
                 yield ExportedMemory(definition, memory)
 
-    def _find_one(
-        self, organisation_id: int, agent_def_name: str, memory_id: int, statuses: Sequence[Status]
-    ) -> AgentMemory | None:
-        def find(session: Session) -> AgentMemory | None:
-            memory = read_memory(
-                session, organisation_id=organisation_id, memory_id=memory_id, statuses=statuses
-            )
-            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
-            return memory if memory is not None and memory.definition_id == definition_id else None
 
-        return self._database.read(find)
+def _organisation_of(session: Session, profile_id: int) -> int:
+    """Return the id of somebody's organisation, and for nobody 0, which is no organisation's."""
+    organisation_id = select(Profile.organisation_id).where(Profile.id == profile_id)
+    return session.scalars(organisation_id).one_or_none() or 0
+
+
+def _read_one(
+    session: Session,
+    organisation_id: int,
+    agent_def_name: str,
+    memory_id: int,
+    statuses: Sequence[Status],
+) -> AgentMemory | None:
+    """Return a memory of one definition, complete."""
+    definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
+    memory = read_memory(session, organisation_id=organisation_id, memory_id=memory_id, statuses=statuses)
+    return memory if memory is not None and memory.definition_id == definition_id else None
+
+
+def _title(definition: AgentDefinition) -> tuple[str, int]:
+    """Return what definitions are sorted by, upper and lower case alike; databases differ in that."""
+    return definition.title.casefold(), definition.id
 
 
 def _count(session: Session, statement: Select[Any]) -> Count:
@@ -359,11 +374,13 @@ def _overview(session: Session, definition: AgentDefinition) -> DefinitionOvervi
     )
 
 
-def _own_definitions(organisation_id: int, owner_id: int) -> Select[AgentDefinition]:
-    return (
-        select(AgentDefinition)
-        .join(Agent, Agent.definition_id == AgentDefinition.id)
-        .where(Agent.organisation_id == organisation_id, Agent.owner_id == owner_id)
+def _own_definitions(owner_id: int) -> Select[AgentDefinition]:
+    return select(AgentDefinition).where(
+        Profile.id == owner_id,
+        Agent.organisation_id == Profile.organisation_id,
+        Agent.owner_id == Profile.id,
+        AgentDefinition.organisation_id == Agent.organisation_id,
+        AgentDefinition.id == Agent.definition_id,
     )
 
 

@@ -121,7 +121,7 @@ class ReviewQueueCalls:
 
         def find(session: Session) -> ReviewEntry | None:
             definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
-            if definition_id is None:
+            if definition_id is None or not is_storable(memory_key):
                 return None
             [entry] = _read_entries(session, organisation_id, definition_id, [memory_key], is_all=False)
             return entry if entry.proposals else None
