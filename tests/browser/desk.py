@@ -52,6 +52,13 @@ def press(person: Person, name: str) -> None:
     person.page.get_by_role("button", name=name, exact=True).click()
 
 
+def wait_for_answers(person: Person) -> None:
+    """Wait until nothing is under way to the server any more."""
+    # A click begins its request in a task of its own.
+    person.page.wait_for_timeout(100)
+    person.page.wait_for_function("!document.querySelector('.htmx-request')")
+
+
 def focus(person: Person) -> str:
     """Return what has the focus by what it says, or "body" where nothing has."""
     said: str = person.page.evaluate(

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.desk import QUEUE, SlowPath, middle_of, on_shelf, press, propose, slow_down
+from tests.browser.desk import (
+    QUEUE,
+    SlowPath,
+    middle_of,
+    on_shelf,
+    press,
+    propose,
+    slow_down,
+    wait_for_answers,
+)
 from tests.browser.people import Person, Windows
 from tests.web.visitors import Portal
 
@@ -45,7 +54,7 @@ def test_the_second_click_of_a_double_click_confirms_nothing(
     page.mouse.down(click_count=2)
     page.mouse.up(click_count=2)
     page.wait_for_selector(".receipt")
-    page.wait_for_timeout(300)
+    wait_for_answers(root)
     assert on_shelf(portal, "confirmed") == ["hours"]
     assert path.forms == 1
 
@@ -61,7 +70,7 @@ def test_a_second_click_on_whatever_moved_up_is_ignored(portal: Portal, root: Pe
     page.mouse.move(*middle_of(page.get_by_role("button", name="Confirm lunch")))
     page.mouse.down(click_count=2)
     page.mouse.up(click_count=2)
-    page.wait_for_timeout(300)
+    wait_for_answers(root)
     assert on_shelf(portal, "confirmed") == ["hours"]
 
 
@@ -74,7 +83,7 @@ def test_a_slow_second_click_finds_the_receipt_and_not_the_next_entry(portal: Po
     page.wait_for_selector(".receipt")
     assert middle_of(below) == place
     page.mouse.click(x, y)
-    page.wait_for_timeout(300)
+    wait_for_answers(root)
     assert on_shelf(portal, "confirmed") == ["hours"]
 
 
