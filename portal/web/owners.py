@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from flask import Blueprint, abort, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -14,23 +11,15 @@ from flask.typing import ResponseReturnValue
 from portal.errors import DecisionRefused, KeyAlreadyConfirmed, MemoriesFull
 from portal.models import EPOCH, AgentMemory, Status, to_microseconds
 from portal.recall import HELD
-from portal.reports import Count
-from portal.web.addresses import RowLinks, list_url, pager_links
+from portal.web.addresses import list_url
 from portal.web.auth import me
 from portal.web.errors import Words
 from portal.web.forms import at_most_one
 from portal.web.fragments import wants_fragment
 from portal.web.lookups import get_definition, get_own_memory
 from portal.web.messages import tell
+from portal.web.owner_page import LIST, find_own, show
 from portal.web.services import services
-
-FACTS_A_PAGE = 50
-
-LIST = "owners.memories"
-
-# In the order of the page. It can be narrowed to one of them; "" is everything.
-ORDER = (Status.PERSONAL, Status.PROPOSED, Status.REJECTED, Status.CONFIRMED)
-SECTIONS = ("", *ORDER)
 
 # From here on a meter says in words that there is little room.
 NEARLY_FULL = 0.9
@@ -49,17 +38,7 @@ KEEP_REFUSALS = {
 # Microseconds since 1970, until the year 2286.
 _TIME = re.compile(r"[0-9]{1,16}", re.ASCII)
 
-Effect = Literal["add", "replace", "nothing"]
-
 owners = Blueprint("owners", __name__, url_prefix="/me")
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page: the memories with one status that it shows, and how many there are."""
-
-    memories: Sequence[AgentMemory]
-    count: Count
 
 
 @owners.get("/")
@@ -188,54 +167,3 @@ def count_words(number: int) -> str:
 
 def verb(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def find_own(definition: str, search: str = "") -> Sequence[AgentMemory]:
-    """Return the person's own rows. By the ceilings they are few, so they are shown whole."""
-    return services().manager.find_own_memories(me().organisation, me(), definition, search=search)
-
-
-def effect_of_keeping(rejected: AgentMemory, held: Mapping[str, AgentMemory]) -> Effect:
-    """Return what "Keep it" would do to what the agent holds, by key."""
-    there = held.get(rejected.memory_key)
-    if there is None:
-        return "add"
-    return "nothing" if (there.content, there.status) == (rejected.content, Status.PERSONAL) else "replace"
-
-
-def visible_sections(sections: Mapping[Status, Section], shown: str, search: str) -> Sequence[Status]:
-    """Return which sections the page has: all or the one asked for, and of a search those that match."""
-    asked = [each for each in sections if shown in ("", each)]
-    return [each for each in asked if sections[each].memories or not search]
-
-
-def show(template: str, definition: str, **more: object) -> str:
-    """Return the page about one agent, or a part of it: both are made of the same numbers."""
-    found, search = get_definition(definition), request.args.get("q", "")
-    status = request.args.get("status", "")
-    shown = status if status in SECTIONS else ""
-    own = find_own(definition)
-    matching = find_own(definition, search) if search else own
-    facts = services().manager.find_confirmed_account_facts(
-        me().organisation, definition, search=search, limit=FACTS_A_PAGE, after=request.args.get("after")
-    )
-    groups = {each: [memory for memory in matching if memory.status == each] for each in ORDER}
-    sections = {each: Section(group, Count(len(group))) for each, group in groups.items()}
-    sections[Status.CONFIRMED] = Section(facts, Count(facts.total, is_capped=facts.total_is_capped))
-    held = {memory.memory_key: memory for memory in own if memory.status in HELD}
-    return render_template(
-        template,
-        definition=found,
-        usage=services().reports.find_usage(me(), definition),
-        sections=sections,
-        visible=visible_sections(sections, shown, search),
-        effects={each.id: effect_of_keeping(each, held) for each in own if each.status == Status.REJECTED},
-        search=search,
-        shown=shown,
-        section_links={each: list_url(LIST, definition, status=each, after=None) for each in SECTIONS},
-        back=list_url(LIST, definition),
-        delete_link=RowLinks("owners.delete", definition),
-        keep_link=RowLinks("owners.keep", definition),
-        **pager_links(LIST, definition, facts.after, status=Status.CONFIRMED),
-        **more,
-    )
