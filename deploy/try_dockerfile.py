@@ -215,10 +215,16 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _python_for_others() -> Path:
-    """Return an interpreter that every user can start, else our own."""
+    """Return an interpreter that every user can start and that makes environments, else our own."""
     own = Path(sys.executable).resolve()
     candidates = [own, *(path.resolve() for path in Path("/usr/bin").glob("python3.1[1-9]"))]
-    return next((path for path in candidates if _is_open_to_all(path)), own)
+    return next((path for path in candidates if _is_open_to_all(path) and _has_pip(path)), own)
+
+
+def _has_pip(python: Path) -> bool:
+    # Debian leaves it out of its packages.
+    asked = subprocess.run([python, "-c", "import ensurepip"], stderr=subprocess.DEVNULL, check=False)  # noqa: S603
+    return asked.returncode == 0
 
 
 def _is_open_to_all(path: Path) -> bool:

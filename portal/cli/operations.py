@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import click
 
@@ -25,14 +25,34 @@ from portal.operations.retention import delete_events
 from portal.operations.schema import find_schema_problem
 from portal.reports import MemoryReports
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 FAULTY_STATUS = 1
 
 file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
+def database_override(command: Command) -> Command:
+    """Give a command the option ``--database``, which looks at no variable: they are what is checked."""
+    return click.option(
+        "--database",
+        "database_url",
+        metavar="URL",
+        help="Where everything is kept, if not where settings say.",
+    )(command)
+
+
+def environment_with(database_url: str | None) -> Mapping[str, str]:
+    """Return this process's variables, with the database that a command was asked to use."""
+    if database_url is None:
+        return os.environ
+    others = {name: value for name, value in os.environ.items() if name != "PORTAL_DATABASE_URL_FILE"}
+    return others | {"PORTAL_DATABASE_URL": database_url}
+
+
 @click.command()
-@database_option
-def check(database_url: str) -> None:
+@database_override
+def check(database_url: str | None) -> None:
     """Say what is wrong with the settings and the database, and how to mend it.
 
     Silent, with exit status 0, where others than this machine may be let in. What must not stay begins with
@@ -43,13 +63,6 @@ def check(database_url: str) -> None:
         click.echo(finding)
     if any(finding.is_fault for finding in findings):
         raise click.exceptions.Exit(FAULTY_STATUS)
-
-
-def environment_with(database_url: str) -> Mapping[str, str]:
-    """Return this process's variables, with the database that a command was asked to use."""
-    environment = os.environ | {"PORTAL_DATABASE_URL": database_url}
-    environment.pop("PORTAL_DATABASE_URL_FILE", None)
-    return environment
 
 
 @click.command()

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import click
 
-from portal.cli.operations import environment_with
-from portal.cli.places import Refused, database_option
+from portal.cli.operations import database_override, environment_with
+from portal.cli.places import Refused
 from portal.demo.instructions import PASSWORD, STORIES, instructions
 from portal.demo.running import (
     ServerEnded,
@@ -33,8 +33,8 @@ PROGRESS = "Making up people and what their agents learned"
 @click.command()
 @click.option("--bind", default="127.0.0.1:8000", show_default=True, help="The address to listen on.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
-@database_option
-def serve(bind: str, workers: int, database_url: str) -> None:
+@database_override
+def serve(bind: str, workers: int, database_url: str | None) -> None:
     """Serve the portal with gunicorn; its settings are PORTAL_… variables.
 
     What `portal check` warns of is said first, and with what it calls an error nothing is served.

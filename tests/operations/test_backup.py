@@ -24,6 +24,7 @@ from portal.operations.backup import back_up, restore
 from portal.operations.schema import sqlite_path
 from tests.databases import Databases, opened
 from tests.factories import Personas
+from tests.installation import clean_environment
 from tests.invariants import assert_invariants, read_state
 from tests.operations.worlds import furnish
 
@@ -268,6 +269,6 @@ main(["backup", sys.argv[1], "--database", sys.argv[2]])
 def test_a_disk_that_is_full_leaves_no_half_backup(database: Database, file: Path) -> None:
     command = [sys.executable, "-c", LIMITED, str(file), database.url]
     with database.engine.connect():
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert list(file.parent.iterdir()) == []

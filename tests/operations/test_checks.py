@@ -143,7 +143,8 @@ def test_a_url_that_is_none_is_named(sqlite_database: Database) -> None:
 
 def test_a_file_that_cannot_be_read_is_named_once(sqlite_database: Database) -> None:
     result = check(sqlite_database, "check", PORTAL_DATABASE_URL="", PORTAL_DATABASE_URL_FILE="/nowhere/url")
-    assert result.output.count("PORTAL_DATABASE_URL") == 1
+    problem = "error: PORTAL_DATABASE_URL_FILE: the file /nowhere/url cannot be read as text\n"
+    assert (result.output, result.exit_code) == (problem, 1)
 
 
 def test_a_database_without_a_schema_is_named(database_url: str) -> None:
