@@ -1,60 +1,52 @@
-// Comfort on top of pages that work without it.
 "use strict";
 
 const list = document.getElementById("list");
+const on = (names, act) => names.split(" ").forEach((name) => addEventListener(name, act, true));
 
-// The second click of a double click can hit the entry that moved up, which nobody has read.
-addEventListener("click", (event) => {
+// The second click of a double click can hit the next entry, which nobody has read.
+on("click", (event) => {
   if (event.detail > 1 && event.target.closest("button")) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }
-}, true);
+});
 
 // What takes an entry's place keeps its height: nothing slides under the pointer.
-addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
+on("htmx:before:swap", ({ detail: { tasks } }) => {
   for (const { type, target, fragment } of tasks) {
     if (type !== "main" || !target?.matches(".entry")) continue;
     const next = fragment.querySelector(".entry");
-    if (next) next.style.minHeight = `${target.offsetHeight}px`;
-    // Whoever went on meanwhile stays where they are.
+    if (next) next.style.minHeight = `${target.getBoundingClientRect().height}px`;
+    // Whoever went on stays there.
     const here = document.activeElement;
     if (here !== document.body && !target.contains(here)) {
       fragment.querySelector("[autofocus]")?.removeAttribute("autofocus");
     }
   }
 });
-addEventListener("htmx:after:swap", () => count());
 
-function alarm(text) {
-  const notice = document.createElement("p");
-  notice.className = "notice bad";
-  notice.textContent = text;
-  document.getElementById("alert").replaceChildren(notice);
-}
-addEventListener("htmx:error", () => alarm("There was no answer. Reload the page to see whether that was saved."));
-// A proxy's answer has no words of ours.
-addEventListener("htmx:response:error", ({ detail: { ctx } }) => {
-  if (!ctx.hx.redirect && !ctx.text.includes("<hx-partial")) alarm("The portal did not answer. Reload the page to see what was saved.");
+on("htmx:error htmx:response:error", ({ detail: { ctx } }) => {
+  // Our own answers say it themselves; a proxy's do not.
+  if (ctx?.hx?.redirect || ctx?.text?.includes("<hx-partial")) return;
+  document.getElementById("alert").innerHTML =
+    '<p class="notice bad">There was no answer. Reload to see what was saved.</p>';
 });
 
-function count() {
+on("change pageshow htmx:after:swap", () => {
   const number = document.querySelectorAll("[name=selected]:checked").length;
   for (const place of document.querySelectorAll("#selection .number")) place.textContent = number ? `${number} ` : "";
-}
-addEventListener("change", count);
-addEventListener("pageshow", count);
+});
 
-// Nothing is confirmed by a key that was not on the screen from its first line to its last.
+// No key confirms what was not on the screen whole.
 function isRead(entry) {
   const fold = entry.querySelector(".whole:not([open])");
   if (fold) fold.open = true;
-  const { top, bottom } = (entry.querySelector(".whole .content") ?? entry.querySelector(".content")).getBoundingClientRect();
+  const text = entry.querySelector(".whole .content") ?? entry.querySelector(".content");
+  const { top, bottom } = text.getBoundingClientRect();
   entry.begun ||= top >= 0 && top < innerHeight;
   if (!entry.begun) entry.scrollIntoView();
-  else if (bottom > innerHeight) scrollBy(0, Math.min(bottom - innerHeight + 80, innerHeight - 80));
+  else if (bottom > innerHeight) scrollBy(0, Math.min(bottom - innerHeight, innerHeight - 160) + 80);
   else return !fold;
-  return false;
 }
 
 function move(entry, step) {
@@ -65,13 +57,14 @@ function move(entry, step) {
 }
 
 list?.addEventListener("keydown", (event) => {
-  const entry = event.target.closest("article[tabindex]");
-  const types = event.target.closest("textarea, select, input:not([type=checkbox])");
-  if (!entry || !list.dataset.keys || types || event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
-  const press = (what) => entry.querySelector(what)?.click();
-  if (event.key === "j") move(entry, 1);
-  else if (event.key === "k") move(entry, -1);
-  else if (event.key === "c" && entry.querySelector("[value=confirm]")) isRead(entry) && press("[value=confirm]");
-  else if (event.key === "r") press("[value=reject]");
-  else if (event.key === "x") press("[name=selected]");
+  const { target, key } = event;
+  const entry = target.closest("article[tabindex]");
+  if (!entry || !list.dataset.keys || event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+  if (target.matches("textarea, select, input:not([type=checkbox])")) return;
+  const press = (what) => entry.querySelector(`[${what}]`)?.click();
+  if (key === "j") move(entry, 1);
+  if (key === "k") move(entry, -1);
+  if (key === "r") press("value=reject");
+  if (key === "x") press("name=selected");
+  if (key === "c" && isRead(entry)) press("value=confirm");
 });

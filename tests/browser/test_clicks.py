@@ -27,7 +27,7 @@ def path(portal: Portal) -> SlowPath:
 @pytest.fixture
 def root(windows: Windows, portal: Portal) -> Person:
     """An administrator before three entries, of which the first is much taller than its receipt would be."""
-    propose(portal, "hours", text="\n".join("abcdefghi"))
+    propose(portal, "hours", text="\n".join(["https://a.example", *"bcdefghi"]))
     propose(portal, "lunch", "parking")
     person = windows.open(portal.personas.root)
     # High enough that nothing has to be scrolled to.
