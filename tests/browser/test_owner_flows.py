@@ -153,7 +153,7 @@ def test_whoever_was_signed_out_signs_in_and_is_told_that_nothing_was_saved(
     portal.clock.advance(hours=9)
     press(ada, "Delete for good tone")
     page.wait_for_url("**/sign-in**")
-    expect(page.get_by_role("status")).to_contain_text("You were signed out, so nothing was saved.")
+    expect(page.locator("#messages")).to_contain_text("You were signed out, so nothing was saved.")
     ada.expect_status(401)
     page.get_by_label("E-mail").fill("ada@acme.example")
     page.get_by_label("Password").fill(PASSWORD)
@@ -228,7 +228,7 @@ def test_without_javascript_a_page_asks(windows: Windows, portal: Portal, tone: 
     follow(ada, "Delete… tone")
     press(ada, "Delete for good")
     assert ada.path == f"{LIST}?q=short"
-    expect(page.get_by_role("status")).to_have_text("Deleted tone. Your agent forgets it with its next turn.")
+    expect(page.locator("#messages")).to_have_text("Deleted tone. Your agent forgets it with its next turn.")
     expect(entry(ada, tone)).to_have_count(0)
 
 
@@ -239,7 +239,7 @@ def test_without_javascript_a_lost_session_leads_back_to_the_list(
     page = ada.go(f"/me/support/memories/{tone.id}/delete?q=short")
     portal.clock.advance(hours=9)
     press(ada, "Delete for good")
-    expect(page.get_by_role("status")).to_contain_text("You were signed out, so nothing was saved.")
+    expect(page.locator("#messages")).to_contain_text("You were signed out, so nothing was saved.")
     page.get_by_label("E-mail").fill("ada@acme.example")
     page.get_by_label("Password").fill(PASSWORD)
     press(ada, "Sign in")
@@ -272,7 +272,7 @@ def test_without_javascript_it_is_kept_too(windows: Windows, portal: Portal, rej
     page = ada.go(f"{LIST}?status=rejected")
     press(ada, "Keep it for my agent hours")
     assert ada.path == f"{LIST}?status=rejected"
-    expect(page.get_by_role("status")).to_contain_text("Kept hours.")
+    expect(page.locator("#messages")).to_contain_text("Kept hours.")
     expect(entry(ada, rejected)).to_contain_text("Your agent keeps this for you.")
     assert keys_held(portal) == ["hours"]
 
@@ -309,7 +309,7 @@ def test_all_are_deleted_but_what_was_stored_meanwhile(portal: Portal, either: P
     portal.clock.advance(seconds=1)
     portal.remember(portal.personas.ada, "new", "stored meanwhile")
     press(either, "Delete these 3")
-    expect(page.get_by_role("status")).to_have_text(
+    expect(page.locator("#messages")).to_have_text(
         "Deleted 3 memories. 1 memory stored or changed after you saw the page is still here."
     )
     assert keys_held(portal) == ["new"]
