@@ -19,10 +19,14 @@ from psycopg import sql
 from sqlalchemy import URL, make_url
 
 from portal.database import Database
+from tests.partitions import partition
 
 USER = "portal"
 TEMPLATE = "migrated"
 START_TIMEOUT_S = 30.0
+
+# How many parts the large tables of a migrated database have, where they have any.
+PARTITIONS = int(os.environ.get("PORTAL_TEST_PARTITIONS", "0"))
 
 # The server ends with us however we end: our end of the pipe closes, `read` returns, and the shell stops
 # the server by its pid and removes the folder.
@@ -115,6 +119,8 @@ class PostgresServer:
         database = Database(self._url(TEMPLATE))
         database.upgrade()
         database.dispose()
+        if PARTITIONS:
+            partition(self._url(TEMPLATE), PARTITIONS)
 
     def _url(self, name: str) -> str:
         url = URL.create("postgresql+psycopg", USER, database=name, query={"host": str(self.folder)})
