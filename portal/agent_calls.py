@@ -12,8 +12,9 @@ from portal.errors import InvalidContent, InvalidKey
 from portal.holding import NoRoom, UnderKey, hold
 from portal.keys import canonical_key
 from portal.models import Agent, EventAction, Status
+from portal.policy import loss_of
 from portal.recall import list_answer, list_answer_and_marker
-from portal.scopes import id_of, lock_agent, read_usage
+from portal.scopes import id_of, lock_agent
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -136,7 +137,7 @@ class AgentCalls:
             change = Change(EventAction.FORGOTTEN, under_key.owners_agent, self._clock())
             remove_memory(session, change, under_key.held)
             notes = [answers.FACT_STAYS_NOTE] if under_key.confirmed else []
-            return answers.forgotten(key, read_usage(session, scope), notes=notes)
+            return answers.forgotten(key, under_key.usage.after(loss_of(under_key.held)), notes=notes)
         if under_key.confirmed is not None:
             return answers.already_confirmed(under_key.confirmed, answers.FORGET_CONFIRMED)
         return answers.not_found(key)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, delete, event, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, event, insert, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
+from portal.database import change_in
 from portal.errors import MemoryChanged
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -22,12 +24,13 @@ from portal.models import (
     EventAction,
     MemoryEvent,
     Status,
+    as_stored,
     new_memory_id,
 )
-from portal.recall import ACCOUNT_FACTS
+from portal.recall import ACCOUNT_FACTS, MEMORY_COLUMNS
 
 if TYPE_CHECKING:
-    from sqlalchemy import CursorResult, Result
+    from sqlalchemy import Insert, Update
     from sqlalchemy.orm import Session
 
     from portal.scopes import AgentScope
@@ -39,7 +42,7 @@ SEARCH_SEPARATOR = "\x1f"
 
 DECISIONS = (EventAction.CONFIRMED, EventAction.REJECTED)
 
-# Objects in the session are updated by hand, below.
+# No object of the session has an event's key.
 NO_SYNC = {"synchronize_session": False}
 
 
@@ -93,8 +96,7 @@ def create_memory(
         updated_at=change.at,
         decision_reason="",
     )
-    names = AgentMemory.__table__.columns.keys()
-    session.execute(insert(AgentMemory), {name: getattr(memory, name) for name in names})
+    change_in(session, INSERT_MEMORY, {name: as_stored(getattr(memory, name)) for name in MEMORY_COLUMNS})
     _record(session, change, memory, version=1, before=None, after=status, key=memory_key)
     return memory
 
@@ -159,8 +161,8 @@ def remove_memory(
     :param is_decision: whether an administrator or the command line does it. Otherwise the key of a
         proposal that nobody ever decided on goes from its events.
     """
-    result = session.execute(delete(AgentMemory).where(*_is_as_read(memory)), execution_options=NO_SYNC)
-    _require_one_row(result, memory)
+    if change_in(session, DELETE_MEMORY, _as_read(memory)) != 1:
+        raise MemoryChanged(memory)
     is_unseen = memory.status == Status.PROPOSED and not is_decision and not _was_decided(session, memory)
     if is_unseen:
         _take_key_from_events(session, memory)
@@ -179,10 +181,9 @@ def _update(session: Session, change: Change, memory: AgentMemory, **values: Any
     """Write the next version of a row that is as it was read, in the object too, with its event."""
     before = memory.status
     values |= {"version": memory.version + 1, "updated_at": max(change.at, memory.updated_at)}
-    result = session.execute(
-        update(AgentMemory).where(*_is_as_read(memory)).values(values), execution_options=NO_SYNC
-    )
-    _require_one_row(result, memory)
+    written = {name: as_stored(value) for name, value in values.items()}
+    if change_in(session, _update_of(tuple(values)), written | _as_read(memory)) != 1:
+        raise MemoryChanged(memory)
     for name, value in values.items():
         # The row is written already; an ordinary assignment would be flushed and write it again.
         set_committed_value(memory, name, value)
@@ -197,23 +198,38 @@ def _update(session: Session, change: Change, memory: AgentMemory, **values: Any
     )
 
 
-def _is_as_read(memory: AgentMemory) -> tuple[ColumnElement[bool], ...]:
-    """Return the guard of every write.
-
-    It closes the race with whoever changed the row since it was read: of two decisions on one version of a
-    proposal only one finds it.
-    """
-    return (
-        AgentMemory.organisation_id == memory.organisation_id,
-        AgentMemory.id == memory.id,
-        AgentMemory.status == memory.status,
-        AgentMemory.version == memory.version,
-    )
+def _as_read(memory: AgentMemory) -> dict[str, Any]:
+    return {
+        "organisation_as_read": memory.organisation_id,
+        "id_as_read": memory.id,
+        "status_as_read": memory.status.value,
+        "version_as_read": memory.version,
+    }
 
 
-def _require_one_row(result: Result[Any], memory: AgentMemory) -> None:
-    if cast("CursorResult[Any]", result).rowcount != 1:
-        raise MemoryChanged(memory)
+# The guard of every write. It closes the race with whoever changed the row since it was read: of two
+# decisions on one version of a proposal only one finds it.
+IS_AS_READ = (
+    AgentMemory.organisation_id == bindparam("organisation_as_read"),
+    AgentMemory.id == bindparam("id_as_read"),
+    AgentMemory.status == bindparam("status_as_read"),
+    AgentMemory.version == bindparam("version_as_read"),
+)
+
+
+@cache
+def _update_of(names: tuple[str, ...]) -> Update:
+    """Return the guarded update of these columns, made once. The row moves only where its scope is set."""
+    return update(AgentMemory).where(*IS_AS_READ).values({name: bindparam(name) for name in names})
+
+
+def _insert_into(table: type[AgentMemory | MemoryEvent]) -> Insert:
+    return insert(table).values({column.name: bindparam(column.name) for column in table.__table__.columns})
+
+
+INSERT_MEMORY = _insert_into(AgentMemory)
+INSERT_EVENT = _insert_into(MemoryEvent)
+DELETE_MEMORY = delete(AgentMemory).where(*IS_AS_READ)
 
 
 def _record(
@@ -222,22 +238,20 @@ def _record(
 ) -> None:  # fmt: skip
     """Write the event of a change, with the key where the memory is an account fact, or was to its end."""
     is_account_fact = (before if after is None else after) in ACCOUNT_FACTS
-    session.execute(
-        insert(MemoryEvent),
-        {
-            "organisation_id": memory.organisation_id,
-            "memory_id": memory.id,
-            "version": version,
-            "definition_id": memory.definition_id,
-            "at": max(change.at, memory.updated_at),
-            "action": change.action,
-            "status_before": before,
-            "status_after": after,
-            "memory_key": key if is_account_fact else None,
-            "actor_kind": change.actor.kind,
-            "actor_id": change.actor.profile_id,
-        },
-    )
+    event_row = {
+        "organisation_id": memory.organisation_id,
+        "memory_id": memory.id,
+        "version": version,
+        "definition_id": memory.definition_id,
+        "at": max(change.at, memory.updated_at),
+        "action": change.action,
+        "status_before": before,
+        "status_after": after,
+        "memory_key": key if is_account_fact else None,
+        "actor_kind": change.actor.kind,
+        "actor_id": change.actor.profile_id,
+    }
+    change_in(session, INSERT_EVENT, {name: as_stored(value) for name, value in event_row.items()})
     _log_after_commit(session, change, memory, version)
 
 

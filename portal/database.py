@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.orm import Session
 
 from portal.errors import InvalidInput
@@ -58,6 +58,9 @@ UPGRADING = threading.Lock()
 
 # The execution option that our "begin" hook reads on SQLite.
 BEGIN = "portal_begin"
+
+# Where a session keeps the driver's connection of its transaction.
+DRIVER = "portal_driver"
 
 
 @dataclass(frozen=True)
@@ -236,19 +239,19 @@ def change_in(session: Session, statement: Executable, parameters: Mapping[str, 
 
 
 def _execute_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:
-    connection = session.connection()
-    sql = compile_for_driver(statement, connection.dialect.name)
-    pooled = connection.connection
+    pooled = session.info.get(DRIVER)
+    if pooled is None:
+        # Kept for the next statement: asking a session for its connection costs as much as a short statement.
+        pooled = session.info[DRIVER] = session.connection().connection
+    dialect = session.get_bind().dialect
+    sql = compile_for_driver(statement, dialect.name)
     try:
-        # The driver's own cursor: it stays open as long as its rows are read, and no longer.
-        return pooled.cursor().execute(sql, parameters)  # type: ignore[func-returns-value]
-    except connection.dialect.loaded_dbapi.Error as exc:
-        raise _as_sqlalchemy_error(connection.dialect, pooled, sql, exc) from exc
+        return pooled.cursor().execute(sql, parameters)
+    except dialect.loaded_dbapi.Error as exc:
+        raise _as_sqlalchemy_error(dialect, pooled, sql, exc) from exc
 
 
-def _as_sqlalchemy_error(
-    dialect: Dialect, pooled: PoolProxiedConnection, sql: str, error: Exception
-) -> DBAPIError:
+def _as_sqlalchemy_error(dialect: Dialect, pooled: PoolProxiedConnection, sql: str, error: Any) -> DBAPIError:
     """Return the driver's error as SQLAlchemy raises it; a connection that is gone leaves the pool."""
     is_gone = dialect.is_disconnect(error, pooled, None)
     if is_gone:
@@ -404,11 +407,13 @@ def _begin_writing(connection: Connection) -> None:
 
 def _has_begun(connection: Connection, *, is_last_try: bool) -> bool:
     try:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    except OperationalError as error:
+        connection.connection.driver_connection.execute("BEGIN IMMEDIATE")  # type: ignore[union-attr]
+    except sqlite3.OperationalError as error:
         # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
-        if is_last_try or getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-            raise
+        if is_last_try or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            # Asked by SQLAlchemy, so that it fails with an error of SQLAlchemy's.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            return True
         return False
     return True
 

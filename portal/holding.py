@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from sqlalchemy import BigInteger, and_, bindparam, literal_column
+
 from portal.changes import Actor, Change, create_memory, rewrite_memory
+from portal.database import fetch_in
 from portal.models import ACCOUNT_SCOPE, AgentMemory, EventAction, Status
 from portal.policy import CeilingCode, Growth, Usage, exceeded_ceiling, growth_of
-from portal.recall import CONFIRMED, HELD, OPEN_OR_CLOSED, select_memories, status_in
-from portal.scopes import read_usage
+from portal.recall import CONFIRMED, HELD, OPEN_OR_CLOSED, memory_of, select_memories, status_in
+from portal.scopes import READ_USAGE, USAGE_WIDTH, place_of, usage_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -52,9 +55,10 @@ class UnderKey:
         self.key = key
         self.owners_agent = Actor.agent_of(scope.owner_id)
         self._session = session
-        rows: Sequence[AgentMemory] = session.scalars(
-            self._select(HELD + CONFIRMED).where(AgentMemory.scope_id.in_([ACCOUNT_SCOPE, scope.owner_id]))
-        ).all()
+        found = fetch_in(session, UNDER_KEY, {**place_of(scope), "memory_key": key})
+        self.usage = usage_in(found[0])
+        """What the agent holds and may hold, whatever the key."""
+        rows = [memory_of(row[USAGE_WIDTH:]) for row in found if row[-1] is not None]
         self.held = next((row for row in rows if row.status in HELD), None)
         self.confirmed = next((row for row in rows if row.status in CONFIRMED), None)
 
@@ -86,6 +90,23 @@ class UnderKey:
         ).where(AgentMemory.definition_id == self.scope.definition_id, AgentMemory.memory_key == self.key)
 
 
+def _under_key() -> Select[Any]:
+    """Select the usage, once for each row under the key, or once with nothing where there is none."""
+    is_under_key = and_(
+        AgentMemory.organisation_id == bindparam("organisation_id"),
+        AgentMemory.definition_id == bindparam("definition_id"),
+        AgentMemory.scope_id.in_(
+            [literal_column(str(ACCOUNT_SCOPE)), bindparam("owner_id", type_=BigInteger)]
+        ),
+        AgentMemory.memory_key == bindparam("memory_key"),
+        status_in(HELD + CONFIRMED),
+    )
+    return READ_USAGE.add_columns(*AgentMemory.__table__.c).outerjoin(AgentMemory, is_under_key)
+
+
+UNDER_KEY = _under_key()
+
+
 def hold(
     session: Session, change: Change, under_key: UnderKey, content: str, status: Status
 ) -> Held | NoRoom:
@@ -94,7 +115,7 @@ def hold(
     The caller has applied the rules about confirmed and rejected facts.
     """
     held = under_key.held
-    usage = read_usage(session, under_key.scope)
+    usage = under_key.usage
     if held is not None and (held.content, held.status) == (content, status):
         return Held("unchanged", held, usage)
     growth = growth_of(held, content, proposes=status == Status.PROPOSED)

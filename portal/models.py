@@ -76,6 +76,13 @@ def to_microseconds(moment: dt.datetime) -> int:
     return (moment - EPOCH) // MICROSECOND
 
 
+def as_stored(value: object) -> object:
+    """Return a value of one of our columns as drivers take it: times as microseconds, words as plain text."""
+    if isinstance(value, dt.datetime):
+        return to_microseconds(value)
+    return value.value if isinstance(value, StrEnum) else value
+
+
 class Status(StrEnum):
     """What a memory is. It decides who recalls it."""
 

@@ -5,7 +5,7 @@ Whoever asks must hold the lock of the scope that the numbers belong to, see :mo
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Usage:
 
     def as_json(self) -> dict[str, int]:
         """Return the numbers under the names that the answers use."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ def growth_of(held: AgentMemory | None, content: str, *, proposes: bool) -> Grow
         characters=len(content) - (0 if held is None else len(held.content)),
         proposals=proposes - was_proposed,
     )
+
+
+def loss_of(held: AgentMemory) -> Growth:
+    """Return what changes when ``held`` goes."""
+    return Growth(memories=-1, characters=-len(held.content), proposals=-(held.status == "proposed"))
 
 
 def exceeded_ceiling(usage: Usage, growth: Growth) -> CeilingCode | None:

@@ -11,12 +11,14 @@ concurrent inserts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, func, select, true
+from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select, true
 
 from portal.contents import is_storable
+from portal.database import fetch_in
 from portal.errors import NotAnAdministrator
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -62,43 +64,52 @@ def id_of(row: object, kind: type[Agent | Organisation | Profile]) -> int:
 
 def lock_agent(session: Session, agent_id: int) -> AgentScope | None:
     """Lock the agent with this id until the transaction ends, and return its scope."""
-    return _lock_agent(session, Agent.id == agent_id)
+    return _scope(fetch_in(session, LOCK_AGENT, {"agent_id": agent_id}))
 
 
 def lock_agent_of(
     session: Session, *, organisation_id: int, definition_id: int, owner_id: int | None
 ) -> AgentScope | None:
     """Lock somebody's agent of a definition. There is none for nobody, and none after an erasure."""
-    return _lock_agent(
-        session,
-        and_(
-            Agent.organisation_id == organisation_id,
-            Agent.definition_id == definition_id,
-            Agent.owner_id == owner_id,
-        ),
-    )
+    place = {"organisation_id": organisation_id, "definition_id": definition_id, "owner_id": owner_id}
+    return _scope(fetch_in(session, LOCK_AGENT_OF, place))
 
 
-def _lock_agent(session: Session, condition: Any) -> AgentScope | None:
-    row = session.execute(
-        select(Agent, Profile.active, Organisation.active)
-        .where(
-            condition,
-            Agent.owner_id == Profile.id,
-            Agent.organisation_id == Organisation.id,
-        )
-        .with_for_update(of=Agent, key_share=True)
-    ).one_or_none()
-    if row is None:
+def _scope(rows: Sequence[tuple[Any, ...]]) -> AgentScope | None:
+    if not rows:
         return None
-    agent, owner_active, organisation_active = row
+    [(agent_id, organisation_id, definition_id, owner_id, owner_active, organisation_active)] = rows
     return AgentScope(
-        agent_id=agent.id,
-        organisation_id=agent.organisation_id,
-        definition_id=agent.definition_id,
-        owner_id=agent.owner_id,
-        is_active=owner_active and organisation_active,
+        agent_id=agent_id,
+        organisation_id=organisation_id,
+        definition_id=definition_id,
+        owner_id=owner_id,
+        is_active=bool(owner_active and organisation_active),
     )
+
+
+def _lock_agent(*conditions: ColumnElement[bool]) -> Select[Any]:
+    columns: Sequence[Any] = (
+        Agent.id,
+        Agent.organisation_id,
+        Agent.definition_id,
+        Agent.owner_id,
+        Profile.active,
+        Organisation.active.label("organisation_active"),
+    )
+    return (
+        select(*columns)
+        .where(*conditions, Agent.owner_id == Profile.id, Agent.organisation_id == Organisation.id)
+        .with_for_update(of=Agent, key_share=True)
+    )
+
+
+LOCK_AGENT = _lock_agent(Agent.id == bindparam("agent_id"))
+LOCK_AGENT_OF = _lock_agent(
+    Agent.organisation_id == bindparam("organisation_id"),
+    Agent.definition_id == bindparam("definition_id"),
+    Agent.owner_id == bindparam("owner_id"),
+)
 
 
 def lock_definition(session: Session, *, organisation_id: int, definition_id: int) -> AgentDefinition | None:
@@ -153,7 +164,7 @@ def select_usage(*, organisation_id: Any, definition_id: Any, owner_id: Any) -> 
     """Select of what an agent holds: the number, the characters and the proposals among them."""
     return select_memories(
         func.count(),
-        func.coalesce(func.sum(func.length(AgentMemory.content)), 0),
+        func.coalesce(func.sum(func.length(AgentMemory.content)), literal_column("0")),
         func.count().filter(status_in([Status.PROPOSED])),
         organisation_id=organisation_id,
         statuses=HELD,
@@ -165,20 +176,51 @@ def read_usage(session: Session, scope: AgentScope) -> Usage:
 
     The limits are read here and not with the lock: they may have been lowered while it was waited for.
     """
+    [row] = fetch_in(session, READ_USAGE, place_of(scope))
+    return usage_in(row)
+
+
+def place_of(scope: AgentScope) -> dict[str, int]:
+    """Return what a statement binds to find what an agent holds."""
+    return {
+        "organisation_id": scope.organisation_id,
+        "definition_id": scope.definition_id,
+        "owner_id": scope.owner_id,
+    }
+
+
+def usage_in(row: Sequence[Any]) -> Usage:
+    """Return the usage that stands at the beginning of a row of ``READ_USAGE``."""
+    memories, memory_limit, characters, character_limit, proposals, proposal_limit = row[:USAGE_WIDTH]
+    return Usage(memories, memory_limit, int(characters), character_limit, proposals, proposal_limit)
+
+
+def _read_usage() -> Select[Any]:
     used = select_usage(
-        organisation_id=scope.organisation_id, definition_id=scope.definition_id, owner_id=scope.owner_id
+        organisation_id=bindparam("organisation_id"),
+        definition_id=bindparam("definition_id"),
+        owner_id=bindparam("owner_id"),
     ).subquery()
-    row: Any = session.execute(
-        select(AgentDefinition, used)
-        .join(used, true())
-        .where(
-            AgentDefinition.organisation_id == scope.organisation_id,
-            AgentDefinition.id == scope.definition_id,
+    memories, characters, proposals = used.c
+    return (
+        select(
+            memories,
+            AgentDefinition.memory_limit,
+            characters,
+            AgentDefinition.memory_characters,
+            proposals,
+            AgentDefinition.proposal_limit,
         )
-        .execution_options(populate_existing=True)
-    ).one()
-    definition, memories, characters, proposals = row
-    return usage_of(definition, memories=memories, characters=characters, proposals=proposals)
+        .join_from(AgentDefinition, used, true())
+        .where(
+            AgentDefinition.organisation_id == bindparam("organisation_id"),
+            AgentDefinition.id == bindparam("definition_id"),
+        )
+    )
+
+
+READ_USAGE = _read_usage()
+USAGE_WIDTH = len(READ_USAGE.selected_columns)
 
 
 def usage_of(definition: AgentDefinition, *, memories: int, characters: int, proposals: int) -> Usage:
