@@ -39,7 +39,7 @@ class Picture:
 PICTURES = (
     Picture("queue", halyard.INES, f"/admin/{halyard.SUPPORT.name}/"),
     Picture("owner", halyard.MARA, f"/me/{halyard.SUPPORT.name}/"),
-    Picture("phone-dark", halyard.INES, f"/admin/{halyard.SUPPORT.name}/", 390, 844, "dark"),
+    Picture("phone-dark", halyard.INES, f"/admin/{halyard.SUPPORT.name}/", 390, 1000, "dark"),
 )
 
 
