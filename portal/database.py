@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy.engine import Connection
     from sqlalchemy.engine.interfaces import DBAPIConnection, Dialect
-    from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 Result = TypeVar("Result")
 
@@ -161,7 +161,10 @@ class Database:
         try:
             rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
         except engine.dialect.loaded_dbapi.Error as exc:
-            raise _as_sqlalchemy_error(engine.dialect, connection, sql, exc) from exc
+            is_gone = engine.dialect.is_disconnect(exc, connection, None)
+            if is_gone:
+                connection.invalidate(exc)
+            raise _as_sqlalchemy_error(engine.dialect, sql, exc, is_gone=is_gone) from exc
         finally:
             connection.close()
         return rows
@@ -248,14 +251,14 @@ def _execute_in(session: Session, statement: Executable, parameters: Mapping[str
     try:
         return pooled.cursor().execute(sql, parameters)
     except dialect.loaded_dbapi.Error as exc:
-        raise _as_sqlalchemy_error(dialect, pooled, sql, exc) from exc
+        is_gone = dialect.is_disconnect(exc, pooled, None)
+        if is_gone:
+            session.connection().invalidate(exc)
+        raise _as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
 
 
-def _as_sqlalchemy_error(dialect: Dialect, pooled: PoolProxiedConnection, sql: str, error: Any) -> DBAPIError:
-    """Return the driver's error as SQLAlchemy raises it; a connection that is gone leaves the pool."""
-    is_gone = dialect.is_disconnect(error, pooled, None)
-    if is_gone:
-        pooled.invalidate(error)
+def _as_sqlalchemy_error(dialect: Dialect, sql: str, error: Any, *, is_gone: bool) -> DBAPIError:
+    """Return the driver's error as SQLAlchemy raises it."""
     found: Any = DBAPIError.instance(
         sql, None, error, dialect.loaded_dbapi.Error, connection_invalidated=is_gone
     )
