@@ -64,7 +64,7 @@ def server(sqlite_database: Database, tmp_path: Path) -> Iterator[Server]:
     create_personas(sqlite_database)
     found = Server(sqlite_database, tmp_path)
     try:
-        assert eventually_answers(found.port), found.log.read_text()
+        assert eventually_answers(found.port, within_seconds=120), found.log.read_text()
         yield found
     finally:
         found.process.kill()

@@ -75,7 +75,7 @@ class Operator:
         shell = [BASH, "-c", f"{self.prelude}\nexec {self.here(code)}"]
         with (self.folder / "log").open("wb") as log:
             self.server = subprocess.Popen(shell, cwd=self.folder, env=self.environment, stderr=log)
-        assert eventually_answers(self.port), (self.folder / "log").read_text()
+        assert eventually_answers(self.port, within_seconds=120), (self.folder / "log").read_text()
 
     def stop(self) -> None:
         """End the server, if there is one."""
