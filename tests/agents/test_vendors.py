@@ -21,7 +21,7 @@ SPOKEN = [
 ]
 
 
-def parse(annotation: Any, value: Any) -> Any:
+def assert_readable(annotation: Any, value: Any) -> Any:
     """Read a value as a vendor's type, which raises where it is none."""
     return require("pydantic").TypeAdapter(annotation).validate_python(value)
 
@@ -59,8 +59,8 @@ def test_anthropic_reads_every_request_and_answer(world: World, monkeypatch: pyt
     hold(program, world)
     assert len(seen) == 2 * len(SPOKEN)
     for request, answer in seen:
-        parse(params.MessageCreateParamsNonStreaming, request)
-        parse(types.Message, answer)
+        assert_readable(params.MessageCreateParamsNonStreaming, request)
+        assert_readable(types.Message, answer)
 
 
 def test_openai_reads_every_request_and_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,8 +72,8 @@ def test_openai_reads_every_request_and_answer(world: World, monkeypatch: pytest
     hold(program, world)
     assert len(seen) == 2 * len(SPOKEN)
     for request, answer in seen:
-        parse(params.CompletionCreateParamsNonStreaming, request)
-        parse(chat.ChatCompletion, answer)
+        assert_readable(params.CompletionCreateParamsNonStreaming, request)
+        assert_readable(chat.ChatCompletion, answer)
 
 
 def test_the_vendors_types_take_the_tools() -> None:
@@ -82,11 +82,11 @@ def test_the_vendors_types_take_the_tools() -> None:
     chat = importlib.import_module("openai.types.chat")
     responses = importlib.import_module("openai.types.responses")
     for each in specifications("anthropic"):
-        parse(anthropic.ToolParam, each)
+        assert_readable(anthropic.ToolParam, each)
     for each in specifications("openai"):
-        parse(chat.ChatCompletionToolParam, each)
+        assert_readable(chat.ChatCompletionToolParam, each)
         # As the page says how to write them for the Responses API.
-        parse(responses.FunctionToolParam, {"type": "function", **each["function"]})
+        assert_readable(responses.FunctionToolParam, {"type": "function", **each["function"]})
 
 
 def test_frameworks_that_take_functions_find_in_them_what_the_specifications_say(world: World) -> None:
