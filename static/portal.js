@@ -26,7 +26,7 @@ on("htmx:before:swap", ({ detail: { tasks } }) => {
 });
 
 on("htmx:error htmx:response:error", ({ detail: { ctx } }) => {
-  // Our own answers have words, a proxy's do not.
+  // Our answers have words, a proxy's do not.
   if (ctx?.hx?.redirect || ctx?.text?.includes("<hx-partial")) return;
   document.getElementById("alert").innerHTML =
     '<p class="notice bad">There was no answer. Reload to see what was saved.</p>';

@@ -60,4 +60,4 @@ def test_what_is_long() -> None:
 
 def test_how_a_long_text_begins() -> None:
     assert excerpt("\n".join("abcdefghijk")) == "a\nb\nc\nd …"
-    assert excerpt("x" * 900) == "x" * 240 + " …"
+    assert excerpt("x" * 900) == "x" * 100 + " …"

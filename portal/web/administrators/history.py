@@ -20,19 +20,20 @@ from portal.web.auth import administrators_only, me
 from portal.web.lookups import get_account_fact, get_definition
 from portal.web.services import services
 
-# What happened, in the words that follow who did it.
+# What happened, in the words around the key.
 DEEDS = {
-    EventAction.REMEMBERED: "noted it",
-    EventAction.PROPOSED: "proposed it",
-    EventAction.WITHDRAWN: "took it back",
-    EventAction.FORGOTTEN: "forgot it",
-    EventAction.CONFIRMED: "confirmed it",
-    EventAction.REJECTED: "rejected it",
-    EventAction.REOPENED: "put it back into the review",
-    EventAction.KEPT: "kept it for their own agent",
-    EventAction.DELETED: "deleted it",
-    EventAction.ERASED: "erased it with a person",
+    EventAction.REMEMBERED: ("noted", ""),
+    EventAction.PROPOSED: ("proposed", ""),
+    EventAction.WITHDRAWN: ("took back", ""),
+    EventAction.FORGOTTEN: ("forgot", ""),
+    EventAction.CONFIRMED: ("confirmed", ""),
+    EventAction.REJECTED: ("rejected", ""),
+    EventAction.REOPENED: ("put", "back into the review"),
+    EventAction.KEPT: ("kept", "for their own agent"),
+    EventAction.DELETED: ("deleted", ""),
+    EventAction.ERASED: ("erased", "with the person who stated it"),
 }
+REWORDED = ("changed the text of", "")
 
 
 @administrators.get("/<definition:definition>/history")
@@ -61,10 +62,10 @@ def fact(definition: str, memory_id: int) -> ResponseReturnValue:
 
 
 @administrators.app_template_filter("deed")
-def deed(event: MemoryEvent) -> str:
-    """Say what was done, as in "proposed it"."""
+def deed(event: MemoryEvent) -> tuple[str, str]:
+    """Return the words before and after the key that say what was done."""
     if event.action == EventAction.PROPOSED and event.status_before == Status.PROPOSED:
-        return "changed its text"
+        return REWORDED
     return DEEDS[event.action]
 
 
