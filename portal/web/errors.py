@@ -60,6 +60,7 @@ WORDS = {
     415: Words("Only forms are understood here", "Nothing was saved."),
 }
 
+
 def init_app(app: Flask) -> None:
     """Let the application answer each exception with its page."""
     app.register_error_handler(MemoryNotFound, lambda _: show_http_error(NotFound()))

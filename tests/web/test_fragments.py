@@ -116,7 +116,7 @@ def test_what_is_refused_is_said_in_the_alert_region(
     answer = root.client.post(
         decide_path(fact),
         **({"data": {}} | options),
-        base_url=root.base_url,  # type: ignore[arg-type]
+        base_url=root.base_url,
     )
     assert answer.status_code == status
     assert "Nothing was saved." in alert_of(answer.text)
@@ -164,7 +164,7 @@ def test_a_page_of_somebody_else_is_loaded_anew(portal: Portal, fact: AgentMemor
 
 def test_a_fault_says_its_number_and_swaps_nothing(portal: Portal, root: Visitor) -> None:
     portal.app.config["PROPAGATE_EXCEPTIONS"] = False
-    portal.app.view_functions["administrators.queue"] = lambda definition: 1 // len(definition[:0])
+    portal.app.view_functions["administrators.queue"] = lambda definition: str(1 // len(definition[:0]))
     answer = root.get("/admin/support/", headers=FRAGMENT)
     assert answer.status_code == 500
     assert "give the number" in alert_of(answer.text)
