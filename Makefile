@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # The agent frameworks have an environment of their own: a hundred packages that only their tests need.
 AGENTS := .venv-agents
+# And so do the stores that the bench measures beside ours.
+BENCH := .venv-bench
+MCP_MEMORY := @modelcontextprotocol/server-memory@2026.8.31
 UV := $(or $(shell command -v uv),$(BIN)/uv)
 PIN = $(UV) pip compile --quiet --universal --generate-hashes --no-annotate --no-header
 COMPILE = $(PIN) $(UPGRADE) --extra postgres --extra mcp --extra test pyproject.toml
@@ -23,7 +26,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 CORE := portal/*.py,portal/directory/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents check lint format types lock screenshots clean
+.PHONY: help demo test test-agents test-partitions bench bench-quick check lint format types lock screenshots clean
 
 help: ## What can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +40,16 @@ test: $(INSTALLED) ## The tests (TESTS=… for some: a path or any options of py
 test-agents: $(AGENTS)/.installed ## The programs of docs/agents, on the frameworks that they are about
 	@$(AGENTS)/bin/mypy --cache-dir .mypy_cache/agents docs/agents tests/agents
 	@PORTAL_REQUIRE_FRAMEWORKS=1 $(AGENTS)/bin/python $(PYTEST) tests/agents
+
+test-partitions: $(INSTALLED) ## The manager's tests on PostgreSQL with the large tables in 8 partitions
+	@PORTAL_TEST_PARTITIONS=8 PORTAL_REQUIRE_POSTGRES=1 $(BIN)/python $(PYTEST) -m postgres tests/manager \
+		--deselect tests/manager/test_plans.py
+
+bench: $(BENCH)/.installed .cache/bench/.installed ## Measures everything, and writes docs/benchmarks.md (ROWS="--rows N …" for other sizes)
+	@$(BENCH)/bin/python -m bench $(ROWS)
+
+bench-quick: $(BENCH)/.installed .cache/bench/.installed ## The same with 10,000 rows and few rounds, in a minute
+	@$(BENCH)/bin/python -m bench --quick
 
 check: lint types ## What has to pass: lint, types, and the tests with the core's coverage
 	@$(BIN)/coverage erase
@@ -58,6 +71,7 @@ types: $(INSTALLED) ## mypy --strict over the package and the tests
 lock: $(INSTALLED) ## Pins the dependencies anew (UPGRADE=--upgrade for newer versions)
 	@$(COMPILE) --output-file requirements.lock
 	@$(COMPILE) --constraint requirements.lock --extra agents --output-file requirements-agents.lock
+	@$(COMPILE) --constraint requirements.lock bench/requirements.txt --output-file bench/requirements.lock
 	@$(SUBSET) --extra postgres --extra mcp pyproject.toml --output-file requirements-serve.lock
 	@echo 'hatchling>=1.27' | $(SUBSET) - --output-file requirements-build.lock
 
@@ -65,10 +79,16 @@ screenshots: $(INSTALLED) ## The pictures of the README, from the demo; needs Ch
 	@PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 clean: ## Removes what make made
-	rm -rf $(VENV) $(AGENTS) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) $(AGENTS) $(BENCH) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
 
 $(INSTALLED): requirements.lock pyproject.toml
 $(AGENTS)/.installed: requirements-agents.lock pyproject.toml | $(INSTALLED)
+$(BENCH)/.installed: bench/requirements.lock pyproject.toml | $(INSTALLED)
+
+.cache/bench/.installed: Makefile
+	@command -v npm >/dev/null || { echo "npm is needed for one of the peers" >&2; exit 1; }
+	@npm install --silent --no-audit --no-fund --no-save --prefix $(@D) $(MCP_MEMORY)
+	@touch $@
 
 # uv itself comes from the lock too, because it installs three times as fast as pip.
 %/.installed:

@@ -12,8 +12,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from bench.worlds import LIMITS, NOW, World, connect, content
 from portal.models import new_memory_id
+
+from bench.worlds import LIMITS, NOW, World, connect, content
 
 HELD = "status IN ('personal', 'proposed')"
 HELD_IN_ORDER = f"""
@@ -21,7 +22,8 @@ SELECT memory_key, content, status, updated_at FROM agent_memory
 WHERE organisation_id = ? AND definition_id = ? AND scope_id = ? AND {HELD} ORDER BY memory_key"""
 FACTS_IN_ORDER = """
 SELECT memory_key, content, decided_at FROM agent_memory
-WHERE organisation_id = ? AND definition_id = ? AND scope_id = 0 AND status = 'confirmed' ORDER BY memory_key"""
+WHERE organisation_id = ? AND definition_id = ? AND scope_id = 0 AND status = 'confirmed'
+ORDER BY memory_key"""
 BOTH_ON_POSTGRESQL = f"""
 SELECT memory_key, status, content, updated_at FROM agent_memory
 WHERE organisation_id = %s AND definition_id = %s AND scope_id = %s AND {HELD}
@@ -35,7 +37,8 @@ SELECT
     (SELECT json_group_array(json_object('key', memory_key, 'content', content, 'status', status,
                                          'updated_at', {_TIME.format("updated_at")})) FROM ({HELD_IN_ORDER})),
     (SELECT json_group_array(json_object('key', memory_key, 'content', content,
-                                         'confirmed_at', {_TIME.format("decided_at")})) FROM ({FACTS_IN_ORDER})),
+                                         'confirmed_at', {_TIME.format("decided_at")}))
+     FROM ({FACTS_IN_ORDER})),
     (SELECT json_array(count(*), sum(length(content)), sum(status = 'proposed')) FROM ({HELD_IN_ORDER}))"""
 
 UPSERT = """

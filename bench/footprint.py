@@ -31,7 +31,9 @@ def measure_imports(*, rounds: int) -> Table:
             duration, *unwanted = _import(module).split()
             durations[name].append(float(duration) * 1_000)
             loaded.update(unwanted)
-    table = Table("Importing", f"Loaded by the manager of {', '.join(UNWANTED)}: {', '.join(loaded) or 'none'}.")
+    table = Table(
+        "Importing", f"Loaded by the manager of {', '.join(UNWANTED)}: {', '.join(loaded) or 'none'}."
+    )
     medians = {name: statistics.median(found) for name, found in durations.items()}
     table.lines.append(Line("P-10", ours, medians[ours], floor, medians[floor], "ms", at_most(1.2)))
     return table
@@ -39,13 +41,15 @@ def measure_imports(*, rounds: int) -> Table:
 
 def _import(module: str) -> str:
     program = TIMED_IMPORT.format(module=module, unwanted=UNWANTED)
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     return done.stdout
 
 
 def measure_size(world: World, rows: int) -> Table:
     """Divide the size of a file by the memories in it (P-11)."""
-    table = Table("Size of a SQLite file", "Contents of 115 characters; account facts and people are in it, events not.")
+    table = Table(
+        "Size of a SQLite file", "Contents of 115 characters; account facts and people are in it, events not."
+    )
     size = world.path.stat().st_size / rows
     table.lines.append(
         Line("P-11", f"a memory, of {rows:,}", size, "the goal", BYTES_PER_MEMORY, "bytes", at_most(1))

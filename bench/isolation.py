@@ -12,22 +12,23 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from portal.models import new_memory_id
 from psycopg import Connection, IsolationLevel, errors
 
-from bench import writes
+from bench.crowd import Written, at_once, wait_for_all, writers
 from bench.floors import UPSERT_ON_POSTGRESQL
 from bench.timing import MICROSECONDS, with_progress
 from bench.worlds import NOW, World, connect
-from portal.models import new_memory_id
 
-RUN_S = 2.0
 ROOMY = 1_000
 TIGHT = 60
 """A ceiling that ten more memories reach."""
 
 OWN, SHARED, FULL = "own", "shared", "full"
 
-COUNT = "SELECT count(*) FROM agent_memory WHERE organisation_id = %s AND definition_id = %s AND scope_id = %s"
+COUNT = (
+    "SELECT count(*) FROM agent_memory WHERE organisation_id = %s AND definition_id = %s AND scope_id = %s"
+)
 LOCK = "SELECT 1 FROM agent WHERE id = %s FOR NO KEY UPDATE"
 INSERT, _, ON_CONFLICT = UPSERT_ON_POSTGRESQL.partition("ON CONFLICT")
 TARGET, VALUES = INSERT.split("VALUES")
@@ -115,23 +116,23 @@ class Isolation:
     """Memories beyond the ceiling after all had tried at once."""
 
 
-def measure_isolation(world: World, *, rounds: int) -> Sequence[Isolation]:
+def measure_isolation(world: World, *, rounds: int, seconds: float) -> Sequence[Isolation]:
     """Measure each way: one client, eight on agents of their own, eight on one agent, eight at a ceiling."""
     found = []
-    with writes.writers() as pool:
+    with writers() as pool:
         for number, (name, way) in enumerate(with_progress("PostgreSQL: exact ceilings", WAYS.items())):
-            own = writes.at_once(pool, _Job(name, OWN), world)
-            shared = writes.at_once(pool, _Job(name, SHARED), world)
+            own = at_once(pool, _Job(name, OWN), world, seconds)
+            shared = at_once(pool, _Job(name, SHARED), world, seconds)
             # Each way fills up an agent of its own; the last one is full already.
             full = _Job(name, FULL, owner_id=world.agents - 1 - number)
-            writes.at_once(pool, full, world)
+            at_once(pool, full, world, seconds)
             commits = sum(done.commits for done in shared)
             found.append(
                 Isolation(
                     way=name,
                     alone_us=_alone(world, way, rounds),
-                    own_agents_per_s=sum(done.commits for done in own) / RUN_S,
-                    one_agent_per_s=commits / RUN_S,
+                    own_agents_per_s=sum(done.commits for done in own) / seconds,
+                    one_agent_per_s=commits / seconds,
                     retries_per_write=sum(done.locked for done in shared) / commits,
                     excess=_held(world, full.owner_id) - TIGHT,
                 )
@@ -147,19 +148,23 @@ class _Job:
     where: str
     owner_id: int = 1
 
-    def __call__(self, world: World, number: int) -> writes.Written:
+    def __call__(self, world: World, number: int, seconds: float) -> Written:
         write, owner_id = WAYS[self.way], number if self.where == OWN else self.owner_id
         with closing(connect(world.url)) as client:
-            writes.wait_for_all()
+            wait_for_all()
             if self.where == FULL:
                 keys = [f"own_{number}_{n}" for n in range(TIGHT)]
-                return writes.Written(len(keys), sum(write(client, _write(world, owner_id, key, TIGHT)) for key in keys))
+                return Written(
+                    len(keys), sum(write(client, _write(world, owner_id, key, TIGHT)) for key in keys)
+                )
             commits = retries = 0
-            end = time.monotonic() + RUN_S
+            end = time.monotonic() + seconds
             while time.monotonic() < end:
-                retries += write(client, _write(world, owner_id, f"key_number_{random.randrange(50):02}", ROOMY))  # noqa: S311
+                retries += write(
+                    client, _write(world, owner_id, f"key_number_{random.randrange(50):02}", ROOMY)
+                )
                 commits += 1
-        return writes.Written(commits, retries)
+        return Written(commits, retries)
 
 
 def _write(world: World, owner_id: int, key: str, ceiling: int) -> Write:

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from langgraph.store.base import PutOp
 from langgraph.store.postgres import PostgresStore
@@ -26,7 +26,7 @@ from bench.worlds import FACTS_PER_DEFINITION, MEMORIES_PER_AGENT, content
 ITEMS = MEMORIES_PER_AGENT + FACTS_PER_DEFINITION
 MCP_SERVER = Path(".cache/bench/node_modules/@modelcontextprotocol/server-memory")
 
-Store = SqliteStore | PostgresStore
+Store: TypeAlias = SqliteStore | PostgresStore
 
 
 def items(agent_id: int) -> Sequence[tuple[str, str]]:
@@ -68,7 +68,7 @@ def _fill_langgraph(store: Store, agents: int, name: str) -> None:
 def search_langgraph(store: Store, agent_id: int) -> object:
     """Ask for everything of one agent."""
     found = store.search(namespace(agent_id), limit=ITEMS)
-    assert len(found) == ITEMS  # noqa: S101 - a peer that found less would look fast
+    assert len(found) == ITEMS
     return found
 
 
@@ -78,8 +78,8 @@ class Mem0:
     def __init__(self, folder: Path, agents: int) -> None:
         # Read when the package is imported: it would otherwise write into the home directory and phone home.
         os.environ |= {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"}
-        from mem0 import Memory  # noqa: PLC0415
-        from mem0.embeddings.mock import MockEmbeddings  # noqa: PLC0415
+        from mem0 import Memory
+        from mem0.embeddings.mock import MockEmbeddings
 
         no_model = {"provider": "openai", "config": {"api_key": "none"}}
         store = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": 10}
@@ -105,7 +105,7 @@ class Mem0:
     def get_all(self, agent_id: int) -> object:
         """Ask for everything of one agent."""
         found = self._memory.get_all(filters={"user_id": str(agent_id)}, top_k=ITEMS)["results"]
-        assert len(found) == ITEMS  # noqa: S101 - as above
+        assert len(found) == ITEMS
         return found
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class McpMemoryServer:
         )
         path.write_text("\n".join(map(json.dumps, entities)))
         self._process = subprocess.Popen(
-            ["node", MCP_SERVER / "dist/index.js"],  # noqa: S607 - wherever Node is
+            ["node", MCP_SERVER / "dist/index.js"],
             env={**os.environ, "MEMORY_FILE_PATH": str(path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -141,7 +141,7 @@ class McpMemoryServer:
         """Ask for everything in the file."""
         answer = self._ask("tools/call", name="read_graph", arguments={})
         found = json.loads(answer["result"]["content"][0]["text"])["entities"]
-        assert len(found) == ITEMS  # noqa: S101 - as above
+        assert len(found) == ITEMS
         return found
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class McpMemoryServer:
     def _ask(self, method: str, **parameters: Any) -> Any:
         self._number += 1
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": parameters})
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdout is not None
         for line in self._process.stdout:
             answer = json.loads(line)
             if answer.get("id") == self._number:
@@ -159,6 +159,6 @@ class McpMemoryServer:
         raise RuntimeError("the MCP memory server ended")
 
     def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()

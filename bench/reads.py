@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing.synchronize import Event
 from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event
 from pathlib import Path
+
+from portal.database import compile_for_driver
+from portal.recall import LIST_ON_POSTGRESQL
 
 from bench import peers
 from bench.floors import PostgresFloor, SqliteFloor, floor_of
+from bench.readers import Reader, agent, reading
 from bench.results import Bound, Point, Table, at_least, at_most
 from bench.timing import Call, race
 from bench.worlds import MEMORIES_PER_AGENT, World
-from portal.database import Database, compile_for_driver
-from portal.manager import AgentMemoryManager
-from portal.models import Agent
-from portal.recall import LIST_ON_POSTGRESQL
 
-ACTIVE_AGENTS = 20
 WRITES_A_SECOND = 1_000
 PEER_AGENTS = 200
 SLOW_PEER_ROUNDS = 30
@@ -35,44 +33,11 @@ SQL_FLOOR = "the driver, JSON in SQL"
 SAME_SQL = "the driver, the portal's SQL"
 
 
-@dataclass(frozen=True)
-class Reader:
-    """Agents of one world, drawn at random, and what answers them."""
-
-    world: World
-    manager: AgentMemoryManager
-
-    def draw(self, *, active_only: bool = False) -> int:
-        """Return an agent's id: anybody's, or one of a few that are talked to again and again."""
-        return random.randint(1, min(ACTIVE_AGENTS, self.world.agents) if active_only else self.world.agents)  # noqa: S311
-
-    def list(self, *, active_only: bool = False) -> str:
-        """Answer ``list`` for one of them."""
-        return self.manager.list(agent(self.draw(active_only=active_only)))
-
-
-def agent(agent_id: int) -> Agent:
-    """Return an agent as a caller has it, of which only the id counts."""
-    found = Agent()
-    found.id = agent_id
-    return found
-
-
-@contextmanager
-def reading(world: World) -> Iterator[Reader]:
-    """Give a reader of a world."""
-    manager = AgentMemoryManager.from_url(world.url)
-    try:
-        yield Reader(world, manager)
-    finally:
-        manager.dispose()
-
-
 def same_answer(reader: Reader, *answers: Callable[[int], str]) -> None:
     """Make sure that floor and portal say the same text, so that neither leaves work out."""
     for agent_id in (1, reader.world.agents):
         expected = reader.manager.list(agent(agent_id))
-        assert [answer(agent_id) for answer in answers] == [expected] * len(answers)  # noqa: S101
+        assert [answer(agent_id) for answer in answers] == [expected] * len(answers)
 
 
 def measure_sqlite_floor(world: World, *, rounds: int) -> Table:
@@ -165,20 +130,29 @@ def measure_peers(world: World, folder: Path, *, agents: int, rounds: int) -> Ta
     """Compare ``list`` on SQLite with what other local stores answer for the same items (P-4)."""
     table = Table(
         "`list` on SQLite and peers",
-        f"{agents * peers.ITEMS:,} items in LangGraph's and mem0's stores; one person's {peers.ITEMS} in the file"
-        " of the MCP server, which has nobody else's. The peers hand over objects, the portal the JSON text.",
+        f"""\
+{agents * peers.ITEMS:,} items in LangGraph's and mem0's stores; one person's {peers.ITEMS} in the file of
+the MCP server, which has nobody else's. The peers hand over objects, the portal the JSON text.""",
     )
-    langgraph, mem0, mcp = "LangGraph `SqliteStore.search`", "mem0 `get_all`, local store", "MCP memory server"
+    langgraph, mem0, mcp = (
+        "LangGraph `SqliteStore.search`",
+        "mem0 `get_all`, local store",
+        "MCP memory server",
+    )
     with reading(world) as reader, peers.langgraph_sqlite(folder, agents) as store:
         quick = race(
             "SQLite: list and LangGraph",
-            {LIST: reader.list, langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents))},  # noqa: S311
+            {LIST: reader.list, langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents))},
             rounds=rounds,
         )
         memory, server = peers.Mem0(folder, agents), peers.McpMemoryServer(folder)
         slow = race(
             "SQLite: list, mem0 and the MCP server",
-            {LIST: reader.list, mem0: lambda: memory.get_all(random.randint(1, agents)), mcp: server.read_graph},  # noqa: S311
+            {
+                LIST: reader.list,
+                mem0: lambda: memory.get_all(random.randint(1, agents)),
+                mcp: server.read_graph,
+            },
             rounds=SLOW_PEER_ROUNDS,
             warm_up=3,
         )
@@ -197,7 +171,7 @@ def measure_postgres_peer(world: World, url: str, *, agents: int, rounds: int) -
     with reading(world) as reader, peers.langgraph_postgres(url, agents) as store:
         medians = race(
             "PostgreSQL: list and LangGraph",
-            {LIST: reader.list, langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents))},  # noqa: S311
+            {LIST: reader.list, langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents))},
             rounds=rounds,
         )
     table.compare("P-5", langgraph, LIST, medians, at_least(3))
@@ -216,7 +190,8 @@ def measure_beside_writer(world: World, *, rounds: int) -> Table:
                 seen[name].append(taken[name])
         rate = writer.rate()
     table = Table(
-        "`list` on SQLite beside a writer", f"Another process committed {rate:,.0f} upserts a second meanwhile."
+        "`list` on SQLite beside a writer",
+        f"Another process committed {rate:,.0f} upserts a second meanwhile.",
     )
     beside, alone = names[True], names[False]
     medians = {name: sorted(found)[len(found) // 2] for name, found in seen.items()}
@@ -268,7 +243,7 @@ def _commit_steadily(world: World, may_write: Event, commits: Synchronized[int])
     due = time.monotonic()
     while may_write.wait():
         due = max(due, time.monotonic() - 0.05) + 1 / WRITES_A_SECOND
-        owner, number = random.randint(1, world.agents), random.randrange(MEMORIES_PER_AGENT)  # noqa: S311
+        owner, number = random.randint(1, world.agents), random.randrange(MEMORIES_PER_AGENT)
         floor.upsert(owner, f"key_number_{number:02}", f"Commit {commits.value}")
         commits.value += 1
         time.sleep(max(0.0, due - time.monotonic()))

@@ -54,13 +54,13 @@ def _line(line: Line) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.2f}"  # noqa: PLR2004
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.2f}"
 
 
 def shares_as_markdown(shares: Mapping[str, Mapping[str, float]]) -> str:
     """Return what the time of each call is made of, as a table."""
     lines = [
-        f"| {call} | {', '.join(f'{name} {share:.0%}' for name, share in parts.items() if share >= 0.01)} |"  # noqa: PLR2004
+        f"| {call} | {', '.join(f'{name} {share:.0%}' for name, share in parts.items() if share >= 0.01)} |"
         for call, parts in shares.items()
     ]
     return "| call | made of |\n|---|---|\n" + "\n".join(lines)
@@ -71,12 +71,19 @@ def ways_as_markdown(ways: Sequence[Isolation]) -> str:
     header = """\
 | way | one client | eight, own agents | eight, one agent | begun again per write | beyond the ceiling |
 |---|--:|--:|--:|--:|--:|"""
-    lines = [
-        f"| {way.way} | {way.alone_us:,.0f} µs | {way.own_agents_per_s:,.0f}/s | {way.one_agent_per_s:,.0f}/s"
-        f" | {way.retries_per_write:.2f} | {way.excess} |"
-        for way in ways
-    ]
-    return "\n".join((header, *lines))
+    return "\n".join((header, *map(_way, ways)))
+
+
+def _way(way: Isolation) -> str:
+    cells = (
+        way.way,
+        f"{way.alone_us:,.0f} µs",
+        f"{way.own_agents_per_s:,.0f}/s",
+        f"{way.one_agent_per_s:,.0f}/s",
+        f"{way.retries_per_write:.2f}",
+        str(way.excess),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def describe_machine(postgres_version: str) -> str:
@@ -84,8 +91,9 @@ def describe_machine(postgres_version: str) -> str:
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return f"""\
-Measured on {dt.datetime.now(dt.UTC).date()} on {os.cpu_count()} cores of {_processor()} with {memory_gib:.0f} GiB, \
-{platform.system()} {platform.release()}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, \
+Measured on {dt.datetime.now(dt.UTC).date()} on {os.cpu_count()} cores of {_processor()}
+with {memory_gib:.0f} GiB,
+{platform.system()} {platform.release()}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},
 PostgreSQL {postgres_version}; {packages}."""
 
 
@@ -109,7 +117,8 @@ def plot(points: Sequence[Point]) -> str:
         places = [(_x(point.rows, rows), _y(point.microseconds, highest)) for point in own]
         parts.append(_curve(name, places, COLOURS[place % len(COLOURS)], place))
     return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"
+ font-family="sans-serif" font-size="12">
 <title>What list costs as the database grows</title>
 <rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>
 <text x="{LEFT}" y="22" font-size="14">One list, in µs (median), against the memories in the database</text>
@@ -131,14 +140,14 @@ def _y(microseconds: float, highest: float) -> float:
 
 def _grid(highest: float) -> str:
     step = 10 ** math.floor(math.log10(highest))
-    step = step if highest / step >= 3 else step / 4  # noqa: PLR2004 - at least three lines
+    step = step if highest / step >= 3 else step / 4
     lines = []
     for number in range(int(highest / step) + 1):
         y = _y(number * step, highest)
-        lines.append(
-            f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>'
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{number * step:,.0f}</text>'
-        )
+        lines += [
+            f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>',
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{number * step:,.0f}</text>',
+        ]
     return "\n".join(lines)
 
 
@@ -150,8 +159,8 @@ def _curve(name: str, places: Sequence[tuple[float, float]], colour: str, number
     route = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places)
     y = TOP + 20 * number
-    return (
-        f'<polyline points="{route}" fill="none" stroke="{colour}" stroke-width="2"/>{dots}'
-        f'<path d="M{WIDTH - RIGHT + 15} {y}h20" stroke="{colour}" stroke-width="3"/>'
-        f'<text x="{WIDTH - RIGHT + 42}" y="{y + 4}">{escape(name)}</text>'
-    )
+    return "".join((
+        f'<polyline points="{route}" fill="none" stroke="{colour}" stroke-width="2"/>{dots}',
+        f'<path d="M{WIDTH - RIGHT + 15} {y}h20" stroke="{colour}" stroke-width="3"/>',
+        f'<text x="{WIDTH - RIGHT + 42}" y="{y + 4}">{escape(name)}</text>',
+    ))  # fmt: skip

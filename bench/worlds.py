@@ -1,7 +1,7 @@
 """The databases that are measured: organisations full of people whose agents remember something.
 
-They are filled with SQL and not through the manager, which would take an hour for a million rows. The rows are
-what the manager writes, and they arrive in random order, as they would in use.
+They are filled with SQL and not through the manager, which would take an hour for a million rows. The rows
+are what the manager writes, and they arrive in random order, as they would in use.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
-from psycopg import sql
-from sqlalchemy import make_url
-
-from bench.timing import with_progress
 from portal.changes import search_text
 from portal.database import Database
 from portal.directory import Directory
 from portal.models import new_memory_id
+from psycopg import sql
+from sqlalchemy import make_url
 from tests.postgres import PostgresServer
+
+from bench.timing import with_progress
 
 MEMORIES_PER_AGENT = 50
 FACTS_PER_DEFINITION = 20
@@ -84,7 +84,7 @@ class SqliteLoader:
         """Insert rows that all have the same columns."""
         for columns, values in _by_columns(rows):
             marks = ", ".join("?" * len(columns))
-            statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+            statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
             self._connection.executemany(statement, values)
 
     def finish(self) -> None:
@@ -112,7 +112,7 @@ class PostgresLoader:
                     copy.write_row(row)
 
     def finish(self) -> None:
-        """Gather statistics, set the marks by which scans of an index alone are possible, write it all out."""
+        """Gather statistics, set the marks that let an index answer alone, and write it all out."""
         with closing(self._connection) as connection:
             connection.execute("VACUUM ANALYZE")
             connection.execute("CHECKPOINT")
@@ -169,7 +169,7 @@ def migrate(url: str) -> None:
 
 
 def fill(url: str, rows: int) -> World:
-    """Create the tables and ``rows`` personal memories, fifty an agent, with the account facts beside them."""
+    """Create the tables and ``rows`` personal memories, fifty an agent, with account facts beside them."""
     migrate(url)
     world = World(url, agents=max(1, rows // MEMORIES_PER_AGENT))
     organisations = range(1, world.organisation_of(world.agents) + 1)
@@ -177,11 +177,13 @@ def fill(url: str, rows: int) -> World:
     load_tenants(loader, organisations)
     load_people(loader, ((agent, world.organisation_of(agent)) for agent in range(1, world.agents + 1)))
     places = [(agent, number) for agent in range(1, world.agents + 1) for number in range(MEMORIES_PER_AGENT)]
-    random.Random(1).shuffle(places)  # noqa: S311 - which rows come first is no secret
+    random.Random(1).shuffle(places)
     kind = "SQLite" if url.startswith("sqlite") else "PostgreSQL"
     shown = with_progress(f"Filling {kind} with {rows:,} memories", places, length=len(places))
     loader.load("agent_memory", (personal(world, agent, number) for agent, number in shown))
-    loader.load("agent_memory", (_fact(place, n) for place in organisations for n in range(FACTS_PER_DEFINITION)))
+    loader.load(
+        "agent_memory", (_fact(place, n) for place in organisations for n in range(FACTS_PER_DEFINITION))
+    )
     loader.finish()
     return world
 
@@ -189,12 +191,18 @@ def fill(url: str, rows: int) -> World:
 def load_tenants(loader: Loader, organisations: Iterable[int]) -> None:
     """Insert organisations, each with one definition that has its id."""
     every = list(organisations)
-    loader.load(
-        "organisation",
-        ({"id": n, "name": f"Organisation {n}", "slug": f"organisation-{n}", "active": True, "created_at": NOW}
-         for n in every),
-    )  # fmt: skip
+    loader.load("organisation", (_organisation(n) for n in every))
     loader.load("agent_definition", (_definition(n) for n in every))
+
+
+def _organisation(number: int) -> Row:
+    return {
+        "id": number,
+        "name": f"Organisation {number}",
+        "slug": f"organisation-{number}",
+        "active": True,
+        "created_at": NOW,
+    }
 
 
 def _definition(organisation_id: int) -> Row:
@@ -246,9 +254,11 @@ def _agent(person: int, organisation_id: int) -> Row:
 
 def content(about: str) -> str:
     """Return a sentence of 115 characters."""
-    return f"{about}: prefers short answers, with links into the handbook, before anything is escalated".ljust(
-        CONTENT_LENGTH, "."
-    )[:CONTENT_LENGTH]
+    return (
+        f"{about}: prefers short answers, with links into the handbook, before anything is escalated".ljust(
+            CONTENT_LENGTH, "."
+        )[:CONTENT_LENGTH]
+    )
 
 
 def memory(organisation_id: int, owner_id: int, memory_key: str, status: str, *, stated_at: int = NOW) -> Row:
@@ -297,7 +307,7 @@ class Queue:
 
 
 def fill_queue(url: str, waiting: int) -> Queue:
-    """Create an organisation where proposals wait, with a fact in use or rejected ones beside every fourth."""
+    """Create an organisation where proposals wait, with decided facts beside every fourth."""
     migrate(url)
     database = Database(url)
     directory = Directory(database)
@@ -325,5 +335,3 @@ def fill_queue(url: str, waiting: int) -> Queue:
     )  # fmt: skip
     loader.finish()
     return Queue(url, organisation.id, root.email, waiting)
-
-
