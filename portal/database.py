@@ -127,7 +127,7 @@ class Database:
             _warn_of_reset_bug(sqlite3.sqlite_version_info)
             return _Engines(
                 pid=os.getpid(),
-                single=engine.execution_options(**{BEGIN: ""}),
+                single=engine,
                 read=engine.execution_options(**{BEGIN: "DEFERRED"}),
                 write=engine.execution_options(**{BEGIN: "IMMEDIATE"}),
             )
@@ -387,7 +387,7 @@ def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get(BEGIN, "DEFERRED")
     if mode == "IMMEDIATE":
         _begin_writing(connection)
-    elif mode:
+    else:
         connection.exec_driver_sql(f"BEGIN {mode}")
 
 
@@ -413,11 +413,10 @@ def _has_begun(connection: Connection, *, is_last_try: bool) -> bool:
         connection.connection.driver_connection.execute("BEGIN IMMEDIATE")  # type: ignore[union-attr]
     except sqlite3.OperationalError as error:
         # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
-        if is_last_try or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-            # Asked by SQLAlchemy, so that it fails with an error of SQLAlchemy's.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            return True
-        return False
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY and not is_last_try:
+            return False
+        # Asked by SQLAlchemy, so that it fails with an error of SQLAlchemy's.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
     return True
 
 

@@ -1,5 +1,3 @@
-"use strict";
-
 const list = document.getElementById("list");
 const on = (names, act) => names.split(" ").forEach((name) => addEventListener(name, act, true));
 
@@ -11,13 +9,14 @@ on("click", (event) => {
   }
 });
 
-// What takes an entry's place keeps its height: nothing slides under the pointer.
+// Nothing slides under the pointer.
 on("htmx:before:swap", ({ detail: { tasks } }) => {
   for (const { type, target, fragment } of tasks) {
     if (type !== "main" || !target?.matches(".entry")) continue;
     const next = fragment.querySelector(".entry");
     if (next) next.style.minHeight = `${target.getBoundingClientRect().height}px`;
-    // Whoever went on stays there.
+    // Else htmx copies it, which the policy forbids.
+    target.removeAttribute("style");
     const here = document.activeElement;
     if (here !== document.body && !target.contains(here)) {
       fragment.querySelector("[autofocus]")?.removeAttribute("autofocus");

@@ -73,3 +73,15 @@ def browser() -> Iterator[Browser]:
         do_without(str(error), required_by="PORTAL_REQUIRE_BROWSER")
     with chromium.launched() as found:
         yield found
+
+
+@pytest.fixture
+def sqlite_database(sqlite_files: SqliteFiles) -> Iterator[Database]:
+    with sqlite_files.migrated() as url, opened(url) as database:
+        yield database
+
+
+@pytest.fixture
+def postgres_database(postgres_server: PostgresServer) -> Iterator[Database]:
+    with postgres_server.migrated() as url, opened(url) as database:
+        yield database

@@ -8,12 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event, insert, text
+from sqlalchemy import Engine, insert, text
 from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
@@ -21,23 +20,12 @@ from portal.database import WRITE_ATTEMPTS, Database
 from portal.errors import InvalidInput
 from portal.manager import AgentMemoryManager
 from portal.models import Organisation, utc_now
-from tests.databases import SqliteFiles, opened
+from tests.databases import opened
 from tests.factories import create_personas
 from tests.postgres import PostgresServer
+from tests.statements import statements
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def sqlite_database(sqlite_files: SqliteFiles) -> Iterator[Database]:
-    with sqlite_files.migrated() as url, opened(url) as database:
-        yield database
-
-
-@pytest.fixture
-def postgres_database(postgres_server: PostgresServer) -> Iterator[Database]:
-    with postgres_server.migrated() as url, opened(url) as database:
-        yield database
 
 
 def path_of(database: Database) -> Path:
@@ -330,18 +318,11 @@ def test_options_in_the_url_of_postgresql_stay(postgres_server: PostgresServer) 
 def test_scopes_are_locked_without_keeping_foreign_keys_out(postgres_database: Database) -> None:
     personas = create_personas(postgres_database)
     manager, agent = AgentMemoryManager(postgres_database), personas.agent(personas.ada)
-    locks: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        locks.extend(line.strip() for line in statement.splitlines() if " FOR " in f" {line}")
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
+    with statements(postgres_database) as seen:
         manager.propose_account_fact(agent, "key", "text")
         (proposal,) = manager.find_proposed_account_facts(personas.acme, "support")
         manager.decide_account_fact(proposal.id, personas.acme, personas.root, "confirm")
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
+    locks = [line.strip() for statement in seen for line in statement.splitlines() if " FOR " in f" {line}"]
     assert [lock[lock.index("FOR ") :] for lock in locks] == [
         "FOR NO KEY UPDATE OF agent",
         "FOR SHARE OF profile",

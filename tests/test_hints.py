@@ -128,3 +128,7 @@ def test_joiners_are_shown_only_where_they_do_nothing() -> None:
 
 def test_an_empty_text_has_no_pieces() -> None:
     assert list(show_marks("")) == []
+
+
+def test_marks_that_touch_have_nothing_between_them() -> None:
+    assert [piece.text for piece in show_marks("\u200f\u200ea\u200e")] == ["\u200f", "\u200e", "a", "\u200e"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flask import Flask
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from tests.browser.people import Person
 from tests.web.visitors import Portal
@@ -56,7 +56,7 @@ def wait_for_answers(person: Person) -> None:
     """Wait until nothing is under way to the server any more."""
     # A click begins its request in a task of its own.
     person.page.wait_for_timeout(100)
-    person.page.wait_for_function("!document.querySelector('.htmx-request')")
+    expect(person.page.locator(".htmx-request")).to_have_count(0)
 
 
 def focus(person: Person) -> str:

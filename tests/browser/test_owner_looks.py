@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import faults
-from tests.browser.people import ColorScheme, Person, Windows
+from tests.browser.people import ColorScheme, Windows
+from tests.browser.states import States, everywhere, look_at, stay
 from tests.web.visitors import Portal
 
 LONG = "\n".join(f"line {number}: " + "a-word-that-goes-on-and-on-" * 5 for number in range(12))
@@ -58,12 +56,8 @@ def unfold(page: Page) -> None:
     page.get_by_text("Show all").click()
 
 
-def stay(page: Page) -> None:
-    expect(page.get_by_role("main")).to_be_visible()
-
-
 # Where, and what is done there before it is looked at. The order counts: some of it changes things.
-STATES: Mapping[str, tuple[str, Callable[[Page], None]]] = {
+STATES: States = {
     "agents": ("/me/", stay),
     "list": ("/me/support/", unfold),
     "search": ("/me/support/?q=9", stay),
@@ -79,19 +73,6 @@ STATES: Mapping[str, tuple[str, Callable[[Page], None]]] = {
     "kept": ("/me/support/", keep),
     "no such page": ("/me/nowhere/", stay),
 }
-
-everywhere = pytest.mark.parametrize(
-    ("width", "color_scheme"), [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
-)
-
-
-def look_at(person: Person, states: Mapping[str, tuple[str, Callable[[Page], None]]]) -> dict[str, list[str]]:
-    """Return what is wrong in which state."""
-    found = {}
-    for name, (path, act) in states.items():
-        act(person.go(path))
-        found[name] = faults(person.page)
-    return {name: wrong for name, wrong in found.items() if wrong}
 
 
 @everywhere
