@@ -1,3 +1,5 @@
+"use strict";
+
 const list = document.getElementById("list");
 const on = (names, act) => names.split(" ").forEach((name) => addEventListener(name, act, true));
 
@@ -14,9 +16,8 @@ on("htmx:before:swap", ({ detail: { tasks } }) => {
   for (const { type, target, fragment } of tasks) {
     if (type !== "main" || !target?.matches(".entry")) continue;
     const next = fragment.querySelector(".entry");
-    if (next) next.style.minHeight = `${target.getBoundingClientRect().height}px`;
-    // Else htmx copies it, which the policy forbids.
-    target.removeAttribute("style");
+    if (next && !target.matches(".group")) next.style.minHeight = `${target.getBoundingClientRect().height}px`;
+    // Whoever went on stays there.
     const here = document.activeElement;
     if (here !== document.body && !target.contains(here)) {
       fragment.querySelector("[autofocus]")?.removeAttribute("autofocus");
