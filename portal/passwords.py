@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import cache
 
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from portal.errors import InvalidInput
@@ -31,6 +31,16 @@ def hash_password(password: str) -> str:
     return _hasher.hash(encoded)
 
 
+def check_hash(password_hash: str | None) -> str | None:
+    """Return a hash that was made elsewhere as it is, if it is one of Argon2, or is None.
+
+    :raises portal.errors.InvalidInput: (``password_hash``) it is not.
+    """
+    if password_hash is not None and not _is_hash(password_hash):
+        raise InvalidInput("password_hash", "give an Argon2 hash in PHC string format")
+    return password_hash
+
+
 def verify_password(password_hash: str | None, password: str) -> bool:
     """Tell whether a password is the one behind a hash.
 
@@ -52,6 +62,14 @@ def needs_rehash(password_hash: str) -> bool:
 def _encode(password: str) -> bytes:
     # A form may send a lone surrogate; hashing is no reason to refuse it.
     return password.encode(errors="surrogatepass")
+
+
+def _is_hash(text: str) -> bool:
+    try:
+        extract_parameters(text)
+    except (InvalidHashError, ValueError):
+        return False
+    return text.isascii() and text.isprintable()
 
 
 def _matches(password_hash: str, encoded: bytes) -> bool:

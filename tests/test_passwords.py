@@ -6,7 +6,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from portal.errors import InvalidInput
-from portal.passwords import hash_password, needs_rehash, verify_password
+from portal.passwords import check_hash, hash_password, needs_rehash, verify_password
 
 LONGEST = "ü" * 512
 LONE_SURROGATE = "pass\ud800word"
@@ -34,6 +34,30 @@ def test_an_empty_or_overlong_password_is_refused(password: str) -> None:
 @pytest.mark.parametrize("password_hash", [None, "", "$argon2id$nonsense"])
 def test_without_a_hash_no_password_is_right(password_hash: str | None) -> None:
     assert not verify_password(password_hash, "correct horse")
+
+
+def test_a_hash_from_elsewhere_stays_as_it_is() -> None:
+    quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    hashes = [None, hash_password("correct horse"), quick.hash("correct horse")]
+    assert [check_hash(password_hash) for password_hash in hashes] == hashes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "correct horse",
+        "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW",
+        "$argon2id$nonsense",
+        "$argon2id$v=19$m=x,t=3,p=4$c2FsdHNhbHQ$aGFzaGhhc2g",
+        "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaGhhc2g\x00",
+        "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaGhhc2g\ud800",
+    ],
+)
+def test_anything_else_is_no_hash(text: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        check_hash(text)
+    assert refusal.value.field == "password_hash"
 
 
 def test_an_overlong_password_is_wrong_even_where_its_beginning_is_right() -> None:

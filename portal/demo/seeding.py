@@ -12,6 +12,7 @@ from portal.demo.story import Decided, Kind, Person, Proposed, Remembered, Story
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
 from portal.models import Agent, AgentMemory, Profile
+from portal.passwords import hash_password
 
 Progress = Callable[[int, int], None]
 
@@ -27,7 +28,9 @@ def seed(
     :raises RuntimeError: a story does not work out, because an agent's call was refused.
     """
     total = sum(len(story.people) + len(story.kinds) + len(story.steps) for story in stories)
-    steps = chain.from_iterable(_Telling(database, story, password, now).happen() for story in stories)
+    # Hashing is slow on purpose, and everybody has the same password.
+    password_hash = hash_password(password)
+    steps = chain.from_iterable(_Telling(database, story, password_hash, now).happen() for story in stories)
     for done, _ in enumerate(steps, start=1):
         progress(done, total)
 
@@ -35,9 +38,9 @@ def seed(
 class _Telling:
     """One story on its way into a database, with a clock that goes by it."""
 
-    def __init__(self, database: Database, story: Story, password: str, now: dt.datetime) -> None:
+    def __init__(self, database: Database, story: Story, password_hash: str, now: dt.datetime) -> None:
         self._story = story
-        self._password = password
+        self._password_hash = password_hash
         self._now = now
         self._time = now - dt.timedelta(days=story.steps[0].days_ago + 1)
         self._profiles: dict[Person, Profile] = {}
@@ -67,7 +70,7 @@ class _Telling:
             email=person.email,
             name=person.name,
             role=person.role,
-            password=self._password,
+            password_hash=self._password_hash,
         )
 
     def _add_kind(self, kind: Kind) -> None:

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session, joinedload
 from portal.directory.names import check_email, check_name, check_role, check_theme, email_key
 from portal.directory.removal import remove_profile
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
-from portal.errors import LastAdministrator
+from portal.errors import InvalidInput, LastAdministrator
 from portal.models import Organisation, Profile, Role, SignInSession, Theme
-from portal.passwords import hash_password
+from portal.passwords import check_hash, hash_password
 
 
 class Profiles(Part):
@@ -24,6 +24,7 @@ class Profiles(Part):
         name: str,
         role: Role | str = Role.MEMBER,
         password: str | None = None,
+        password_hash: str | None = None,
     ) -> Profile:
         """Create a person in an organisation.
 
@@ -32,9 +33,13 @@ class Profiles(Part):
         :param name: what others read: 1 to 200 code points on one line.
         :param role: ``"member"`` or ``"administrator"``.
         :param password: at most 1,024 bytes; without one the person cannot sign in with a password.
+        :param password_hash: instead of a password, its Argon2 hash in PHC string format: for people who
+            come from elsewhere with theirs.
         :raises portal.errors.InvalidInput: an argument cannot be accepted, or the organisation is gone.
         :raises portal.errors.NameTaken: (``email``) somebody in the installation has the address.
         """
+        if password is not None and password_hash is not None:
+            raise InvalidInput("password_hash", "give a password or its hash, not both")
         organisation_id = identify(organisation, Organisation)
         profile = Profile(
             organisation_id=organisation_id,
@@ -43,7 +48,7 @@ class Profiles(Part):
             name=check_name("name", name),
             role=check_role(role),
             active=True,
-            password_hash=None if password is None else hash_password(password),
+            password_hash=check_hash(password_hash) if password is None else hash_password(password),
             created_at=self._clock(),
         )
 

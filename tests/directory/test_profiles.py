@@ -7,7 +7,7 @@ import pytest
 from portal.database import Database
 from portal.errors import InvalidInput, LastAdministrator, NameTaken
 from portal.models import Profile, Role
-from portal.passwords import verify_password
+from portal.passwords import hash_password, verify_password
 from tests.directory.rows import sign_in, signed_in
 from tests.factories import Clock, Personas
 
@@ -84,6 +84,27 @@ def test_a_person_can_be_created_with_a_password(personas: Personas) -> None:
         personas.acme, email="zoe@acme.example", name="Zoë", password="open sesame"
     )
     assert verify_password(made.password_hash, "open sesame")
+
+
+def test_a_person_can_bring_the_hash_of_their_password(personas: Personas) -> None:
+    brought = hash_password("open sesame")
+    made = personas.directory.create_profile(
+        personas.acme, email="zoe@acme.example", name="Zoë", password_hash=brought
+    )
+    assert made.password_hash == brought
+
+
+def test_a_password_and_a_hash_together_are_refused(personas: Personas) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        personas.directory.create_profile(
+            personas.acme,
+            email="zoe@acme.example",
+            name="Zoë",
+            password="open sesame",
+            password_hash=hash_password("open sesame"),
+        )
+    assert refusal.value.field == "password_hash"
+    assert personas.directory.find_profile("zoe@acme.example") is None
 
 
 def test_a_password_that_cannot_be_accepted_changes_nothing(
