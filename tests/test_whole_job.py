@@ -229,7 +229,7 @@ def test_what_one_agent_learns_and_an_administrator_confirms_everybodys_agent_kn
     nobody_else_gets_in(installation)
     only_what_was_on_the_screen_is_confirmed(installation)
     root_takes_a_confirmed_fact_back(installation)
-    the_database_says_the_same(installation)
+    expect_the_same_in_the_database(installation)
 
 
 def agents_learn(here: Installation) -> None:
@@ -358,7 +358,7 @@ def root_takes_a_confirmed_fact_back(here: Installation) -> None:
     assert here.runtime.recalls(here.personas.bob)[1].keys() == {"opening_hours"}
 
 
-def the_database_says_the_same(here: Installation) -> None:
+def expect_the_same_in_the_database(here: Installation) -> None:
     rows = {
         (row.memory_key, row.status): (row.content, row.stated_by_id, row.decided_by_id, row.decision_reason)
         for row in _all(here)

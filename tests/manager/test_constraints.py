@@ -81,7 +81,7 @@ def rows(world: World) -> Rows:
     return Rows(world)
 
 
-def refused(rows: Rows, kind: str, call: Any, **wrong: Any) -> None:
+def expect_refusal(rows: Rows, kind: str, call: Any, **wrong: Any) -> None:
     """Assert that a write breaks a constraint of this kind, and that nothing was written."""
     before = rows.world.state()
     with pytest.raises(IntegrityError) as error:
@@ -112,36 +112,36 @@ def test_the_rows_of_these_tests_are_right_where_nothing_is_wrong(rows: Rows) ->
 
 
 def test_a_memory_belongs_to_a_definition_of_its_organisation(rows: Rows) -> None:
-    refused(rows, "foreign key", rows.memory, definition_id=rows.eve.definition_id)
-    refused(rows, "foreign key", rows.memory, organisation_id=rows.eve.organisation_id)
-    refused(rows, "foreign key", rows.memory, definition_id=10**6)
+    expect_refusal(rows, "foreign key", rows.memory, definition_id=rows.eve.definition_id)
+    expect_refusal(rows, "foreign key", rows.memory, organisation_id=rows.eve.organisation_id)
+    expect_refusal(rows, "foreign key", rows.memory, definition_id=10**6)
 
 
 def test_a_memory_was_stated_by_somebody_whose_agent_it_is(rows: Rows) -> None:
     eve, bob = rows.eve.owner_id, rows.bob.owner_id
-    refused(rows, "foreign key", rows.memory, stated_by_id=eve, scope_id=eve)
+    expect_refusal(rows, "foreign key", rows.memory, stated_by_id=eve, scope_id=eve)
     # Bob has an agent of both definitions, Ada of one.
     travel = rows.travel.definition_id
-    refused(rows, "foreign key", rows.memory, definition_id=travel)
+    expect_refusal(rows, "foreign key", rows.memory, definition_id=travel)
     rows.memory(definition_id=travel, stated_by_id=bob, scope_id=bob)
-    refused(rows, "foreign key", rows.decided, status="confirmed", scope_id=0, stated_by_id=eve)
+    expect_refusal(rows, "foreign key", rows.decided, status="confirmed", scope_id=0, stated_by_id=eve)
 
 
 def test_a_memory_was_decided_by_a_colleague(rows: Rows) -> None:
     eve = rows.eve.owner_id
-    refused(rows, "foreign key", rows.decided, status="confirmed", scope_id=0, decided_by_id=eve)
+    expect_refusal(rows, "foreign key", rows.decided, status="confirmed", scope_id=0, decided_by_id=eve)
 
 
 def test_an_event_belongs_to_a_definition_and_a_person_of_its_organisation(rows: Rows) -> None:
-    refused(rows, "foreign key", rows.event, definition_id=rows.eve.definition_id)
-    refused(rows, "foreign key", rows.event, actor_id=rows.eve.owner_id)
+    expect_refusal(rows, "foreign key", rows.event, definition_id=rows.eve.definition_id)
+    expect_refusal(rows, "foreign key", rows.event, actor_id=rows.eve.owner_id)
 
 
 @pytest.mark.parametrize("column", ["owner_id", "definition_id"])
 def test_an_agent_belongs_to_a_person_and_a_definition_of_its_organisation(rows: Rows, column: str) -> None:
     agents = Base.metadata.tables["agent"]
     statement = update(agents).where(agents.c.id == rows.ada.id).values({column: getattr(rows.eve, column)})
-    refused(rows, "foreign key", lambda: rows.execute(statement))
+    expect_refusal(rows, "foreign key", lambda: rows.execute(statement))
 
 
 # Who recalls a row follows from its status.
@@ -154,32 +154,32 @@ def test_a_held_row_is_in_its_staters_scope(rows: Rows, status: str, scope: str)
     scopes = {"nobody's": 10**6, "somebody else's": rows.bob.owner_id, "everybody's": 0}
     search_text = None if status == "personal" else "a"
     scope_id = scopes.get(scope, -owner)
-    refused(rows, "check", rows.memory, status=status, scope_id=scope_id, search_text=search_text)
+    expect_refusal(rows, "check", rows.memory, status=status, scope_id=scope_id, search_text=search_text)
 
 
 @pytest.mark.parametrize("status", ["personal", "proposed"])
 def test_a_held_row_has_a_stater(rows: Rows, status: str) -> None:
     search_text = None if status == "personal" else "a"
-    refused(rows, "check", rows.memory, status=status, stated_by_id=None, search_text=search_text)
+    expect_refusal(rows, "check", rows.memory, status=status, stated_by_id=None, search_text=search_text)
 
 
 def test_a_confirmed_row_is_in_everybodys_scope(rows: Rows) -> None:
     for scope_id in (rows.ada.owner_id, -rows.ada.owner_id):
-        refused(rows, "check", rows.decided, status="confirmed", scope_id=scope_id)
+        expect_refusal(rows, "check", rows.decided, status="confirmed", scope_id=scope_id)
 
 
 def test_a_rejected_row_is_in_nobodys_scope_and_has_a_stater(rows: Rows) -> None:
     owner = rows.ada.owner_id
     for scope_id in (owner, 0, -rows.bob.owner_id):
-        refused(rows, "check", rows.decided, status="rejected", scope_id=scope_id)
-    refused(rows, "check", rows.decided, status="rejected", scope_id=-owner, stated_by_id=None)
+        expect_refusal(rows, "check", rows.decided, status="rejected", scope_id=scope_id)
+    expect_refusal(rows, "check", rows.decided, status="rejected", scope_id=-owner, stated_by_id=None)
 
 
 @pytest.mark.parametrize("status", ["", "Personal", "draft"])
 def test_there_is_no_other_status(rows: Rows, status: str) -> None:
     rows.memory()
     statement = text("UPDATE agent_memory SET status = :status").bindparams(status=status)
-    refused(rows, "check", lambda: rows.execute(statement))
+    expect_refusal(rows, "check", lambda: rows.execute(statement))
 
 
 # A decision belongs to what is decided, and a text to search in to what administrators see.
@@ -190,24 +190,28 @@ def test_there_is_no_other_status(rows: Rows, status: str) -> None:
 )
 def test_a_proposal_has_no_decision(rows: Rows, wrong: dict[str, Any]) -> None:
     values = {"now": rows.world.clock.now, "root": rows.world.root.id}
-    refused(rows, "check", rows.memory, **{name: values.get(value, value) for name, value in wrong.items()})
+    expect_refusal(
+        rows, "check", rows.memory, **{name: values.get(value, value) for name, value in wrong.items()}
+    )
 
 
 def test_a_decided_row_says_when(rows: Rows) -> None:
-    refused(rows, "check", rows.decided, status="confirmed", scope_id=0, decided_at=None)
-    refused(rows, "check", rows.decided, status="rejected", scope_id=-rows.ada.owner_id, decided_at=None)
+    expect_refusal(rows, "check", rows.decided, status="confirmed", scope_id=0, decided_at=None)
+    expect_refusal(
+        rows, "check", rows.decided, status="rejected", scope_id=-rows.ada.owner_id, decided_at=None
+    )
 
 
 def test_only_a_personal_memory_has_nothing_to_search_in(rows: Rows) -> None:
-    refused(rows, "check", rows.memory, search_text=None)
-    refused(rows, "check", rows.memory, status="personal", search_text="office\x1fhall 1")
+    expect_refusal(rows, "check", rows.memory, search_text=None)
+    expect_refusal(rows, "check", rows.memory, status="personal", search_text="office\x1fhall 1")
 
 
 def test_an_id_is_positive_and_belongs_to_one_memory(rows: Rows) -> None:
-    refused(rows, "check", rows.memory, id=0)
-    refused(rows, "check", rows.memory, id=-5)
+    expect_refusal(rows, "check", rows.memory, id=0)
+    expect_refusal(rows, "check", rows.memory, id=-5)
     rows.memory(id=7)
-    refused(rows, "unique", rows.memory, id=7, memory_key="other")
+    expect_refusal(rows, "unique", rows.memory, id=7, memory_key="other")
     # In another organisation it is another memory.
     owner = rows.eve.owner_id
     scope = {"organisation_id": rows.eve.organisation_id, "definition_id": rows.eve.definition_id}
@@ -219,8 +223,8 @@ def test_an_id_is_positive_and_belongs_to_one_memory(rows: Rows) -> None:
 
 def test_an_owner_holds_one_row_under_a_key(rows: Rows) -> None:
     rows.memory()
-    refused(rows, "unique", rows.memory)
-    refused(rows, "unique", rows.memory, status="personal", search_text=None)
+    expect_refusal(rows, "unique", rows.memory)
+    expect_refusal(rows, "unique", rows.memory, status="personal", search_text=None)
     bob = rows.bob.owner_id
     rows.memory(scope_id=bob, stated_by_id=bob)
     rows.memory(memory_key="Office")
@@ -228,19 +232,21 @@ def test_an_owner_holds_one_row_under_a_key(rows: Rows) -> None:
 
 def test_a_key_has_one_confirmed_row(rows: Rows) -> None:
     rows.decided("confirmed", 0)
-    refused(rows, "unique", rows.decided, status="confirmed", scope_id=0, stated_by_id=rows.bob.owner_id)
+    expect_refusal(
+        rows, "unique", rows.decided, status="confirmed", scope_id=0, stated_by_id=rows.bob.owner_id
+    )
 
 
 def test_an_owner_has_one_rejected_row_under_a_key(rows: Rows) -> None:
     ada, bob = rows.ada.owner_id, rows.bob.owner_id
     rows.decided("rejected", -ada)
-    refused(rows, "unique", rows.decided, status="rejected", scope_id=-ada)
+    expect_refusal(rows, "unique", rows.decided, status="rejected", scope_id=-ada)
     rows.decided("rejected", -bob, stated_by_id=bob)
 
 
 def test_a_change_is_recorded_once(rows: Rows) -> None:
     rows.event()
-    refused(rows, "unique", rows.event, action="withdrawn")
+    expect_refusal(rows, "unique", rows.event, action="withdrawn")
     rows.event(version=2)
 
 
@@ -248,7 +254,7 @@ def test_a_change_is_recorded_once(rows: Rows) -> None:
     "column", ["memory_key", "status", "content", "version", "stated_at", "created_at", "updated_at"]
 )
 def test_a_memory_has_no_gaps(rows: Rows, column: str) -> None:
-    refused(rows, "not null", rows.memory, **{column: None})
+    expect_refusal(rows, "not null", rows.memory, **{column: None})
 
 
 def test_a_broken_rule_can_be_told_by_its_name(rows: Rows) -> None:
