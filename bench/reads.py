@@ -12,8 +12,8 @@ from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from portal.database import compile_for_driver
 from portal.recall import LIST_ON_POSTGRESQL
+from portal.transactions import compile_for_driver
 
 from bench import peers
 from bench.floors import PostgresFloor, SqliteFloor, floor_of

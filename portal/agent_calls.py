@@ -9,18 +9,17 @@ from portal import answers, prompt
 from portal.changes import Change, remove_memory
 from portal.contents import check_content
 from portal.errors import InvalidContent, InvalidKey
-from portal.holding import NoRoom, UnderKey, hold
+from portal.holding import NoRoom, UnderKey, find_rejected, find_under_key, hold
 from portal.keys import canonical_key
 from portal.models import Agent, EventAction, Status
 from portal.policy import loss_of
 from portal.recall import list_answer, list_answer_and_marker
-from portal.scopes import id_of, lock_agent
+from portal.scopes import LOCK_AGENT_ROW, id_of
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from portal.database import Database
     from portal.models import Clock
+    from portal.transactions import DriverTransaction
 
 
 class AgentCalls:
@@ -68,7 +67,7 @@ class AgentCalls:
             key = canonical_key(memory_key)
         except InvalidKey as exc:
             return answers.invalid_key(exc)
-        return self._database.write(lambda session: self._forget(session, agent_id, key))
+        return self._database.write_on_driver(lambda work: self._forget(work, agent_id, key))
 
     def list(self, agent: Agent) -> str:
         """Return everything that the agent recalls: its own memories and the confirmed account facts.
@@ -106,19 +105,24 @@ class AgentCalls:
             text = check_content(content)
         except InvalidContent as exc:
             return answers.invalid_content(exc, key)
-        return self._database.write(lambda session: self._store_checked(session, agent_id, key, text, status))
+        return self._database.write_on_driver(
+            lambda work: self._store_checked(work, agent_id, key, text, status)
+        )
 
-    def _store_checked(self, session: Session, agent_id: int, key: str, text: str, status: Status) -> str:
-        scope = lock_agent(session, agent_id)
-        if scope is None or not scope.is_active:
+    def _store_checked(
+        self, work: DriverTransaction, agent_id: int, key: str, text: str, status: Status
+    ) -> str:
+        under_key = _lock_and_read(work, agent_id, key)
+        if under_key is None:
             return answers.inactive(key)
-        under_key = UnderKey(session, scope, key)
-        refuse = _refuse_proposal if status == Status.PROPOSED else _refuse_memory
-        return refuse(under_key) or self._hold(session, under_key, text, status)
+        refusal = (
+            _refuse_proposal(work, under_key) if status == Status.PROPOSED else _refuse_memory(under_key)
+        )
+        return refusal or self._hold(work, under_key, text, status)
 
-    def _hold(self, session: Session, under_key: UnderKey, text: str, status: Status) -> str:
+    def _hold(self, work: DriverTransaction, under_key: UnderKey, text: str, status: Status) -> str:
         change = Change(under_key.action_for(status), under_key.owners_agent, self._clock())
-        held = hold(session, change, under_key, text, status)
+        held = hold(work, change, under_key, text, status)
         if isinstance(held, NoRoom):
             return answers.ceiling_reached(held, under_key.key)
         notes = []
@@ -128,19 +132,25 @@ class AgentCalls:
             notes.append(answers.FACT_STANDS_NOTE)
         return answers.stored(held, notes=notes)
 
-    def _forget(self, session: Session, agent_id: int, key: str) -> str:
-        scope = lock_agent(session, agent_id)
-        if scope is None or not scope.is_active:
+    def _forget(self, work: DriverTransaction, agent_id: int, key: str) -> str:
+        under_key = _lock_and_read(work, agent_id, key)
+        if under_key is None:
             return answers.inactive(key)
-        under_key = UnderKey(session, scope, key)
         if under_key.held is not None:
             change = Change(EventAction.FORGOTTEN, under_key.owners_agent, self._clock())
-            remove_memory(session, change, under_key.held)
+            remove_memory(work, change, under_key.held)
             notes = [answers.FACT_STAYS_NOTE] if under_key.confirmed else []
             return answers.forgotten(key, under_key.usage.after(loss_of(under_key.held)), notes=notes)
         if under_key.confirmed is not None:
             return answers.already_confirmed(under_key.confirmed, answers.FORGET_CONFIRMED)
         return answers.not_found(key)
+
+
+def _lock_and_read(work: DriverTransaction, agent_id: int, key: str) -> UnderKey | None:
+    """Lock an agent and return what is under a key for it, or None where it may do nothing any more."""
+    work.lock(LOCK_AGENT_ROW, {"agent_id": agent_id})
+    under_key = find_under_key(work, agent_id, key)
+    return under_key if under_key is not None and under_key.scope.is_active else None
 
 
 def _refuse_memory(under_key: UnderKey) -> str | None:
@@ -149,10 +159,10 @@ def _refuse_memory(under_key: UnderKey) -> str | None:
     return None
 
 
-def _refuse_proposal(under_key: UnderKey) -> str | None:
+def _refuse_proposal(work: DriverTransaction, under_key: UnderKey) -> str | None:
     if under_key.confirmed is not None:
         return answers.already_confirmed(under_key.confirmed, answers.PROPOSE_CONFIRMED)
-    rejected = under_key.find_rejected()
+    rejected = find_rejected(work, under_key)
     if rejected is not None:
         return answers.already_rejected(rejected, is_own=under_key.is_own(rejected))
     return None

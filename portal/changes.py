@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, bindparam, delete, event, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, insert, literal_column, null, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
-from portal.database import change_in
 from portal.errors import MemoryChanged
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -28,10 +28,10 @@ from portal.models import (
     new_memory_id,
 )
 from portal.recall import ACCOUNT_FACTS, MEMORY_COLUMNS
+from portal.transactions import Work, after_commit, change_in, fetch_in, send_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Insert, Update
-    from sqlalchemy.orm import Session
 
     from portal.scopes import AgentScope
 
@@ -40,10 +40,9 @@ logger = logging.getLogger(__name__)
 SEARCH_SEPARATOR = "\x1f"
 """Stands between key and content in the search text; neither can hold it, so no search spans the two."""
 
-DECISIONS = (EventAction.CONFIRMED, EventAction.REJECTED)
-
-# No object of the session has an event's key.
-NO_SYNC = {"synchronize_session": False}
+DECISIONS: Sequence[ColumnElement[Any]] = [
+    literal_column(f"'{action.value}'") for action in (EventAction.CONFIRMED, EventAction.REJECTED)
+]
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Change:
 
 
 def create_memory(
-    session: Session, change: Change, scope: AgentScope, *, memory_key: str, content: str, status: Status
+    work: Work, change: Change, scope: AgentScope, *, memory_key: str, content: str, status: Status
 ) -> AgentMemory:
     """Insert a memory that the scope's agent holds from now on, version 1."""
     memory = AgentMemory(
@@ -96,24 +95,22 @@ def create_memory(
         updated_at=change.at,
         decision_reason="",
     )
-    change_in(session, INSERT_MEMORY, {name: as_stored(getattr(memory, name)) for name in MEMORY_COLUMNS})
-    _record(session, change, memory, version=1, before=None, after=status, key=memory_key)
+    send_in(work, INSERT_MEMORY, {name: as_stored(getattr(memory, name)) for name in MEMORY_COLUMNS})
+    _record(work, change, memory, version=1, before=None, after=status, key=memory_key)
     return memory
 
 
-def rewrite_memory(
-    session: Session, change: Change, memory: AgentMemory, *, content: str, status: Status
-) -> None:
+def rewrite_memory(work: Work, change: Change, memory: AgentMemory, *, content: str, status: Status) -> None:
     """Give a held memory another content or status, or both. ``stated_at`` moves when it becomes a proposal.
 
     When it stops being a proposal its key goes from its events: what is personal is no administrator's.
     """
     was_proposed = memory.status == Status.PROPOSED
     if was_proposed and status == Status.PERSONAL:
-        _take_key_from_events(session, memory)
+        _take_key_from_events(work, memory)
     becomes_proposed = status == Status.PROPOSED and not was_proposed
     _update(
-        session,
+        work,
         change,
         memory,
         content=content,
@@ -123,12 +120,10 @@ def rewrite_memory(
     )
 
 
-def decide_memory(
-    session: Session, change: Change, memory: AgentMemory, *, status: Status, reason: str
-) -> None:
+def decide_memory(work: Work, change: Change, memory: AgentMemory, *, status: Status, reason: str) -> None:
     """Turn a proposal into a confirmed or a rejected fact."""
     _update(
-        session,
+        work,
         change,
         memory,
         status=status,
@@ -139,10 +134,10 @@ def decide_memory(
     )
 
 
-def reopen_memory(session: Session, change: Change, memory: AgentMemory) -> None:
+def reopen_memory(work: Work, change: Change, memory: AgentMemory) -> None:
     """Turn a decided fact into a proposal again, its decision cleared, at its old place in the queue."""
     _update(
-        session,
+        work,
         change,
         memory,
         status=Status.PROPOSED,
@@ -153,21 +148,19 @@ def reopen_memory(session: Session, change: Change, memory: AgentMemory) -> None
     )
 
 
-def remove_memory(
-    session: Session, change: Change, memory: AgentMemory, *, is_decision: bool = False
-) -> None:
+def remove_memory(work: Work, change: Change, memory: AgentMemory, *, is_decision: bool = False) -> None:
     """Delete a memory. Its event takes the version that would have come next.
 
     :param is_decision: whether an administrator or the command line does it. Otherwise the key of a
         proposal that nobody ever decided on goes from its events.
     """
-    if change_in(session, DELETE_MEMORY, _as_read(memory)) != 1:
+    if change_in(work, DELETE_MEMORY, _as_read(memory)) != 1:
         raise MemoryChanged(memory)
-    is_unseen = memory.status == Status.PROPOSED and not is_decision and not _was_decided(session, memory)
+    is_unseen = memory.status == Status.PROPOSED and not is_decision and not _was_decided(work, memory)
     if is_unseen:
-        _take_key_from_events(session, memory)
+        _take_key_from_events(work, memory)
     _record(
-        session,
+        work,
         change,
         memory,
         version=memory.version + 1,
@@ -177,18 +170,18 @@ def remove_memory(
     )
 
 
-def _update(session: Session, change: Change, memory: AgentMemory, **values: Any) -> None:
+def _update(work: Work, change: Change, memory: AgentMemory, **values: Any) -> None:
     """Write the next version of a row that is as it was read, in the object too, with its event."""
     before = memory.status
     values |= {"version": memory.version + 1, "updated_at": max(change.at, memory.updated_at)}
     written = {name: as_stored(value) for name, value in values.items()}
-    if change_in(session, _update_of(tuple(values)), written | _as_read(memory)) != 1:
+    if change_in(work, _update_of(tuple(values)), written | _as_read(memory)) != 1:
         raise MemoryChanged(memory)
     for name, value in values.items():
         # The row is written already; an ordinary assignment would be flushed and write it again.
         set_committed_value(memory, name, value)
     _record(
-        session,
+        work,
         change,
         memory,
         version=memory.version,
@@ -233,7 +226,7 @@ DELETE_MEMORY = delete(AgentMemory).where(*IS_AS_READ)
 
 
 def _record(
-    session: Session, change: Change, memory: AgentMemory, *, version: int, before: Status | None,
+    work: Work, change: Change, memory: AgentMemory, *, version: int, before: Status | None,
     after: Status | None, key: str | None,
 ) -> None:  # fmt: skip
     """Write the event of a change, with the key where the memory is an account fact, or was to its end."""
@@ -251,11 +244,11 @@ def _record(
         "actor_kind": change.actor.kind,
         "actor_id": change.actor.profile_id,
     }
-    change_in(session, INSERT_EVENT, {name: as_stored(value) for name, value in event_row.items()})
-    _log_after_commit(session, change, memory, version)
+    send_in(work, INSERT_EVENT, {name: as_stored(value) for name, value in event_row.items()})
+    _log_after_commit(work, change, memory, version)
 
 
-def _log_after_commit(session: Session, change: Change, memory: AgentMemory, version: int) -> None:
+def _log_after_commit(work: Work, change: Change, memory: AgentMemory, version: int) -> None:
     """Log a change by its ids, once it is certain. A transaction that is rolled back leaves no line."""
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -268,25 +261,33 @@ def _log_after_commit(session: Session, change: Change, memory: AgentMemory, ver
         "actor": change.actor.kind.value,
         "profile_id": change.actor.profile_id,
     }
-    event.listen(session, "after_commit", lambda _: logger.info("memory changed", extra=ids), once=True)
+    after_commit(work, lambda: logger.info("memory changed", extra=ids))
 
 
-def _take_key_from_events(session: Session, memory: AgentMemory) -> None:
-    session.execute(
-        update(MemoryEvent).where(*_events_of(memory)).values(memory_key=None), execution_options=NO_SYNC
-    )
+def _take_key_from_events(work: Work, memory: AgentMemory) -> None:
+    send_in(work, TAKE_KEY_FROM_EVENTS, _place_of_events(memory))
 
 
-def _was_decided(session: Session, memory: AgentMemory) -> bool:
+def _was_decided(work: Work, memory: AgentMemory) -> bool:
     """Whether somebody confirmed or rejected it since it was last withdrawn; it may have been reopened."""
-    decided = select(MemoryEvent.version).where(
-        *_events_of(memory), MemoryEvent.action.in_(DECISIONS), MemoryEvent.memory_key.is_not(None)
-    )
-    return session.scalars(decided.limit(1)).first() is not None
+    return bool(fetch_in(work, FIND_DECISION, _place_of_events(memory)))
 
 
-def _events_of(memory: AgentMemory) -> tuple[ColumnElement[bool], ...]:
-    return MemoryEvent.organisation_id == memory.organisation_id, MemoryEvent.memory_id == memory.id
+def _place_of_events(memory: AgentMemory) -> dict[str, int]:
+    return {"organisation_id": memory.organisation_id, "memory_id": memory.id}
+
+
+OF_MEMORY = (
+    MemoryEvent.organisation_id == bindparam("organisation_id"),
+    MemoryEvent.memory_id == bindparam("memory_id"),
+)
+TAKE_KEY_FROM_EVENTS = update(MemoryEvent).where(*OF_MEMORY).values(memory_key=null())
+FIND_DECISION = (
+    select(MemoryEvent.version)
+    .where(*OF_MEMORY, MemoryEvent.action.in_(DECISIONS), MemoryEvent.memory_key.is_not(None))
+    .limit(literal_column("1"))
+    .offset(literal_column("0"))
+)
 
 
 def search_text(memory_key: str, content: str) -> str:

@@ -25,19 +25,25 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.orm import Session
 
 from portal.errors import InvalidInput
+from portal.transactions import (
+    SQLITE_BUSY_TIMEOUT_MS,
+    DriverTransaction,
+    as_sqlalchemy_error,
+    begin_on_driver,
+    begin_writing,
+    compile_for_driver,
+)
 
 if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy.engine import Connection
-    from sqlalchemy.engine.interfaces import DBAPIConnection, Dialect
+    from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
 
 Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
-SQLITE_BUSY_TIMEOUT_MS = 10_000
-SQLITE_ASK_AGAIN_MS = 40
 POSTGRES_STATEMENT_TIMEOUT_MS = 5_000
 POSTGRES_LOCK_TIMEOUT_MS = 3_000
 PING_AFTER_IDLE_S = 1.0
@@ -58,9 +64,6 @@ UPGRADING = threading.Lock()
 
 # The execution option that our "begin" hook reads on SQLite.
 BEGIN = "portal_begin"
-
-# Where a session keeps the driver's connection of its transaction.
-DRIVER = "portal_driver"
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ class Database:
             is_gone = engine.dialect.is_disconnect(exc, connection, None)
             if is_gone:
                 connection.invalidate(exc)
-            raise _as_sqlalchemy_error(engine.dialect, sql, exc, is_gone=is_gone) from exc
+            raise as_sqlalchemy_error(engine.dialect, sql, exc, is_gone=is_gone) from exc
         finally:
             connection.close()
         return rows
@@ -184,19 +187,31 @@ class Database:
         times in all, when the database found a deadlock or a serialisation conflict; so it must have no
         effect but through the session.
         """
-        for attempt in range(1, WRITE_ATTEMPTS + 1):
-            try:
-                return self._write_once(work)
-            except DBAPIError as error:
-                if attempt == WRITE_ATTEMPTS or _sqlstate(error) not in RETRIED_SQLSTATES:
-                    raise
-        raise AssertionError  # pragma: no cover
+        return _retry(lambda: self._write_once(work))
 
     def _write_once(self, work: Callable[[Session], Result]) -> Result:
         with Session(self._engines.write, expire_on_commit=False, autoflush=False) as session:
             result = work(session)
             session.commit()
             return result
+
+    def write_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
+        """Call ``work`` in one writing transaction as :meth:`write` does, but without a session.
+
+        For the hottest writes, whose statements are made once.
+        """
+        return _retry(lambda: self._write_on_driver_once(work))
+
+    def _write_on_driver_once(self, work: Callable[[DriverTransaction], Result]) -> Result:
+        transaction = begin_on_driver(self._engines.single)
+        try:
+            result = work(transaction)
+            transaction.commit()
+        finally:
+            transaction.close()
+        for call in transaction.when_committed:
+            call()
+        return result
 
     def upgrade(self, revision: str = "head") -> None:
         """Create the schema, or bring it up to date, in one transaction.
@@ -223,46 +238,15 @@ class Database:
                 self._made = None
 
 
-def fetch_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Run a reading statement in the session's transaction, on the driver itself, as ``fetch_rows`` does.
-
-    :param parameters: values as the driver takes them and the columns hold them; no type converts them.
-    """
-    rows: list[tuple[Any, ...]] = _execute_in(session, statement, parameters).fetchall()
-    return rows
-
-
-def change_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> int:
-    """Run a writing statement in the session's transaction, on the driver itself; return the rows it changed.
-
-    :param parameters: as in :func:`fetch_in`.
-    """
-    changed: int = _execute_in(session, statement, parameters).rowcount
-    return changed
-
-
-def _execute_in(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:
-    pooled = session.info.get(DRIVER)
-    if pooled is None:
-        # Kept for the next statement: asking a session for its connection costs as much as a short statement.
-        pooled = session.info[DRIVER] = session.connection().connection
-    dialect = session.get_bind().dialect
-    sql = compile_for_driver(statement, dialect.name)
-    try:
-        return pooled.cursor().execute(sql, parameters)
-    except dialect.loaded_dbapi.Error as exc:
-        is_gone = dialect.is_disconnect(exc, pooled, None)
-        if is_gone:
-            session.connection().invalidate(exc)
-        raise _as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
-
-
-def _as_sqlalchemy_error(dialect: Dialect, sql: str, error: Any, *, is_gone: bool) -> DBAPIError:
-    """Return the driver's error as SQLAlchemy raises it."""
-    found: Any = DBAPIError.instance(
-        sql, None, error, dialect.loaded_dbapi.Error, connection_invalidated=is_gone
-    )
-    return found  # type: ignore[no-any-return]
+def _retry(attempt: Callable[[], Result]) -> Result:
+    """Write, and write anew where PostgreSQL could not serialise it with what others wrote."""
+    for remaining in reversed(range(WRITE_ATTEMPTS)):
+        try:
+            return attempt()
+        except DBAPIError as error:
+            if not remaining or _sqlstate(error) not in RETRIED_SQLSTATES:
+                raise
+    raise AssertionError  # pragma: no cover
 
 
 def tune_engine(engine: Engine) -> Engine:
@@ -333,16 +317,6 @@ def _engine_options(url: URL, *, for_migrations: bool = False) -> dict[str, Any]
     return options | {"connect_args": {"options": " ".join(settings)}}
 
 
-@cache
-def compile_for_driver(statement: Executable, backend: str) -> str:
-    """Return the SQL of a statement in the words of a driver, which binds by name."""
-    if backend == "sqlite":
-        dialect = make_url("sqlite://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
-    else:
-        dialect = make_url("postgresql+psycopg://").get_dialect()()
-    return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
-
-
 def _connect_to_file(path: str) -> sqlite3.Connection:
     """Connect to a file that is there; only ``upgrade`` makes one, readable by its owner only."""
     # isolation_level None takes transaction control from the driver.
@@ -385,39 +359,14 @@ def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
 
 def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get(BEGIN, "DEFERRED")
-    if mode == "IMMEDIATE":
-        _begin_writing(connection)
-    else:
+    if mode != "IMMEDIATE":
         connection.exec_driver_sql(f"BEGIN {mode}")
-
-
-def _begin_writing(connection: Connection) -> None:
-    """Begin as soon as nobody else writes, or fail when the time is up.
-
-    SQLite itself asks less and less often, at last ten times a second. Among busy writers whoever has waited
-    long is then passed by newcomers until the time is up (with eight of them it happened within half a
-    minute), so the waiting begins anew again and again.
-    """
-    driver_connection: Any = connection.connection.driver_connection
-    give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
-    driver_connection.execute(f"PRAGMA busy_timeout = {SQLITE_ASK_AGAIN_MS}")
+        return
     try:
-        while not _has_begun(connection, is_last_try=time.monotonic() >= give_up_at):
-            pass
-    finally:
-        driver_connection.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
-
-
-def _has_begun(connection: Connection, *, is_last_try: bool) -> bool:
-    try:
-        connection.connection.driver_connection.execute("BEGIN IMMEDIATE")  # type: ignore[union-attr]
-    except sqlite3.OperationalError as error:
-        # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY and not is_last_try:
-            return False
+        begin_writing(connection.connection.driver_connection)
+    except sqlite3.OperationalError:
         # Asked by SQLAlchemy, so that it fails with an error of SQLAlchemy's.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-    return True
 
 
 def has_reset_bug(version: tuple[int, int, int]) -> bool:

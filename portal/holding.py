@@ -5,24 +5,39 @@ An agent's calls and an owner's "keep it for my agent" end in the same rules and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import BigInteger, and_, bindparam, literal_column
+from sqlalchemy import and_, bindparam, literal_column, true
 
 from portal.changes import Actor, Change, create_memory, rewrite_memory
-from portal.database import fetch_in
-from portal.models import ACCOUNT_SCOPE, AgentMemory, EventAction, Status
+from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory, EventAction, Status
 from portal.policy import CeilingCode, Growth, Usage, exceeded_ceiling, growth_of
-from portal.recall import CONFIRMED, HELD, OPEN_OR_CLOSED, memory_of, select_memories, status_in
-from portal.scopes import READ_USAGE, USAGE_WIDTH, place_of, usage_in
+from portal.recall import (
+    CONFIRMED,
+    HELD,
+    MEMORY_COLUMNS,
+    OPEN_OR_CLOSED,
+    memory_of,
+    select_memories,
+    status_in,
+)
+from portal.scopes import (
+    SCOPE_WIDTH,
+    place_of,
+    scope_in,
+    select_scope,
+    select_usage,
+    usage_columns,
+    usage_in,
+)
+from portal.transactions import fetch_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
-    from sqlalchemy.orm import Session
 
     from portal.scopes import AgentScope
+    from portal.transactions import Work
 
 Outcome = Literal["created", "replaced", "unchanged"]
 
@@ -47,30 +62,21 @@ class NoRoom:
     growth: Growth
 
 
+@dataclass(frozen=True)
 class UnderKey:
-    """The rows under one key that concern one agent, read under the agent's lock."""
+    """What is under one key, and concerns one agent, as it stands under the agent's lock."""
 
-    def __init__(self, session: Session, scope: AgentScope, key: str) -> None:
-        self.scope = scope
-        self.key = key
-        self.owners_agent = Actor.agent_of(scope.owner_id)
-        self._session = session
-        found = fetch_in(session, UNDER_KEY, {**place_of(scope), "memory_key": key})
-        self.usage = usage_in(found[0])
-        """What the agent holds and may hold, whatever the key."""
-        rows = [memory_of(row[USAGE_WIDTH:]) for row in found if row[-1] is not None]
-        self.held = next((row for row in rows if row.status in HELD), None)
-        self.confirmed = next((row for row in rows if row.status in CONFIRMED), None)
+    key: str
+    scope: AgentScope
+    usage: Usage
+    """What the agent holds and may hold, whatever the key."""
+    held: AgentMemory | None
+    confirmed: AgentMemory | None
 
-    def find_rejected(self) -> AgentMemory | None:
-        """Return what closes the key to proposals: the owner's own rejected fact, else the newest."""
-        is_own = AgentMemory.stated_by_id == self.scope.owner_id
-        return self._session.scalars(
-            self._select((Status.REJECTED,))
-            .where(status_in(OPEN_OR_CLOSED))
-            .order_by(is_own.desc(), AgentMemory.decided_at.desc(), AgentMemory.id.desc())
-            .limit(1)
-        ).first()
+    @property
+    def owners_agent(self) -> Actor:
+        """The agent, as somebody who makes changes."""
+        return Actor.agent_of(self.scope.owner_id)
 
     def is_own(self, memory: AgentMemory) -> bool:
         """Whether the agent's owner stated it."""
@@ -84,32 +90,86 @@ class UnderKey:
             return EventAction.WITHDRAWN
         return EventAction.REMEMBERED
 
-    def _select(self, statuses: Sequence[Status]) -> Select[Any]:
-        return select_memories(
-            AgentMemory, organisation_id=self.scope.organisation_id, statuses=statuses
-        ).where(AgentMemory.definition_id == self.scope.definition_id, AgentMemory.memory_key == self.key)
+
+def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
+    """Return what is under a key for an agent that is locked, or None where there is no such agent.
+
+    The limits are read here and not with the lock: they may have been lowered while it was waited for.
+    """
+    rows = fetch_in(work, UNDER_KEY, {"agent_id": agent_id, "memory_key": key})
+    if not rows:
+        return None
+    memories = [memory_of(row[-len(MEMORY_COLUMNS) :]) for row in rows if row[-1] is not None]
+    return UnderKey(
+        key=key,
+        scope=scope_in(rows[0]),
+        usage=usage_in(rows[0][SCOPE_WIDTH:]),
+        held=next((memory for memory in memories if memory.status in HELD), None),
+        confirmed=next((memory for memory in memories if memory.status in CONFIRMED), None),
+    )
+
+
+def find_rejected(work: Work, under_key: UnderKey) -> AgentMemory | None:
+    """Return what closes the key to proposals: the owner's own rejected fact, else the newest."""
+    place = {**place_of(under_key.scope), "memory_key": under_key.key}
+    rows = fetch_in(work, NEWEST_REJECTED, place)
+    return memory_of(rows[0]) if rows else None
 
 
 def _under_key() -> Select[Any]:
-    """Select the usage, once for each row under the key, or once with nothing where there is none."""
+    """Select scope and usage, once for each row under the key, or once with nothing where there is none."""
     is_under_key = and_(
-        AgentMemory.organisation_id == bindparam("organisation_id"),
-        AgentMemory.definition_id == bindparam("definition_id"),
-        AgentMemory.scope_id.in_(
-            [literal_column(str(ACCOUNT_SCOPE)), bindparam("owner_id", type_=BigInteger)]
-        ),
+        AgentMemory.organisation_id == Agent.organisation_id,
+        AgentMemory.definition_id == Agent.definition_id,
+        AgentMemory.scope_id.in_([literal_column(str(ACCOUNT_SCOPE)), Agent.owner_id]),
         AgentMemory.memory_key == bindparam("memory_key"),
         status_in(HELD + CONFIRMED),
     )
-    return READ_USAGE.add_columns(*AgentMemory.__table__.c).outerjoin(AgentMemory, is_under_key)
+    is_agent = Agent.id == bindparam("agent_id")
+    used = (
+        select_usage(
+            organisation_id=Agent.organisation_id, definition_id=Agent.definition_id, owner_id=Agent.owner_id
+        )
+        .where(is_agent)
+        .subquery()
+    )
+    return (
+        select_scope(is_agent)
+        .add_columns(*usage_columns(used), *AgentMemory.__table__.c)
+        .join(
+            AgentDefinition,
+            and_(
+                AgentDefinition.organisation_id == Agent.organisation_id,
+                AgentDefinition.id == Agent.definition_id,
+            ),
+        )
+        .join(used, true())
+        .outerjoin(AgentMemory, is_under_key)
+    )
 
 
 UNDER_KEY = _under_key()
+NEWEST_REJECTED = (
+    select_memories(
+        *AgentMemory.__table__.c, organisation_id=bindparam("organisation_id"), statuses=(Status.REJECTED,)
+    )
+    .where(
+        AgentMemory.definition_id == bindparam("definition_id"),
+        AgentMemory.memory_key == bindparam("memory_key"),
+        # It says nothing new, but lets SQLite see that the index on keys applies.
+        status_in(OPEN_OR_CLOSED),
+    )
+    .order_by(
+        (AgentMemory.stated_by_id == bindparam("owner_id")).desc(),
+        AgentMemory.decided_at.desc(),
+        AgentMemory.id.desc(),
+    )
+    .limit(literal_column("1"))
+    .offset(literal_column("0"))
+)
 
 
-def hold(
-    session: Session, change: Change, under_key: UnderKey, content: str, status: Status
-) -> Held | NoRoom:
+def hold(work: Work, change: Change, under_key: UnderKey, content: str, status: Status) -> Held | NoRoom:
     """Make ``content`` what the agent holds under the key, if it fits.
 
     The caller has applied the rules about confirmed and rejected facts.
@@ -124,9 +184,9 @@ def hold(
         return NoRoom(code, usage, growth)
     if held is None:
         created = create_memory(
-            session, change, under_key.scope, memory_key=under_key.key, content=content, status=status
+            work, change, under_key.scope, memory_key=under_key.key, content=content, status=status
         )
         return Held("created", created, usage.after(growth))
     was_withdrawn = held.status == Status.PROPOSED and status == Status.PERSONAL
-    rewrite_memory(session, change, held, content=content, status=status)
+    rewrite_memory(work, change, held, content=content, status=status)
     return Held("replaced", held, usage.after(growth), was_withdrawn)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from portal.changes import Actor, Change, remove_memory
 from portal.errors import KeyAlreadyConfirmed, MemoriesFull, MemoryNotFound
-from portal.holding import NoRoom, UnderKey, hold
+from portal.holding import NoRoom, find_under_key, hold
 from portal.models import Agent, AgentMemory, EventAction, Profile, Status
 from portal.recall import HELD, read_memory, select_memories
 from portal.scopes import find_active_profile, find_definition_id, id_of, lock_agent, lock_agent_of
@@ -158,7 +158,8 @@ class OwnerCalls:
 
     def _keep(self, session: Session, memory_id: int, owner_id: int) -> AgentMemory:
         rejected, scope = _lock_own(session, memory_id, owner_id, (Status.REJECTED,))
-        under_key = UnderKey(session, scope, rejected.memory_key)
+        under_key = find_under_key(session, scope.agent_id, rejected.memory_key)
+        assert under_key is not None  # noqa: S101 - its agent is locked
         if under_key.held is None and under_key.confirmed is not None:
             raise KeyAlreadyConfirmed(rejected, _complete(session, under_key.confirmed))
         change = Change(EventAction.KEPT, Actor.profile(owner_id), self._clock())

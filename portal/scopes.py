@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select, true
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, literal_column, select, true
 
 from portal.contents import is_storable
-from portal.database import fetch_in
 from portal.errors import NotAnAdministrator
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -33,6 +32,7 @@ from portal.models import (
 )
 from portal.policy import AccountUsage, Usage
 from portal.recall import CONFIRMED, HELD, select_memories, status_in
+from portal.transactions import fetch_in
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -76,40 +76,44 @@ def lock_agent_of(
 
 
 def _scope(rows: Sequence[tuple[Any, ...]]) -> AgentScope | None:
-    if not rows:
-        return None
-    [(agent_id, organisation_id, definition_id, owner_id, owner_active, organisation_active)] = rows
-    return AgentScope(
-        agent_id=agent_id,
-        organisation_id=organisation_id,
-        definition_id=definition_id,
-        owner_id=owner_id,
-        is_active=bool(owner_active and organisation_active),
-    )
+    return scope_in(rows[0]) if rows else None
 
 
-def _lock_agent(*conditions: ColumnElement[bool]) -> Select[Any]:
+def scope_in(row: Sequence[Any]) -> AgentScope:
+    """Return the scope that stands at the beginning of a row of :func:`select_scope`."""
+    agent_id, organisation_id, definition_id, owner_id, *actives = row[:SCOPE_WIDTH]
+    return AgentScope(agent_id, organisation_id, definition_id, owner_id, is_active=all(actives))
+
+
+def select_scope(*conditions: ColumnElement[bool]) -> Select[Any]:
+    """Select of agents: whose they are, and whether the owner and the organisation are active."""
     columns: Sequence[Any] = (
-        Agent.id,
+        Agent.id.label("agent_id"),
         Agent.organisation_id,
         Agent.definition_id,
         Agent.owner_id,
-        Profile.active,
+        Profile.active.label("owner_active"),
         Organisation.active.label("organisation_active"),
     )
     return (
         select(*columns)
-        .where(*conditions, Agent.owner_id == Profile.id, Agent.organisation_id == Organisation.id)
-        .with_for_update(of=Agent, key_share=True)
+        .join_from(Agent, Profile, Profile.id == Agent.owner_id)
+        .join(Organisation, Organisation.id == Agent.organisation_id)
+        .where(*conditions)
     )
 
 
-LOCK_AGENT = _lock_agent(Agent.id == bindparam("agent_id"))
-LOCK_AGENT_OF = _lock_agent(
+# For those who read the scope afterwards.
+LOCK_AGENT_ROW = (
+    select(Agent.id).where(Agent.id == bindparam("agent_id")).with_for_update(of=Agent, key_share=True)
+)
+LOCK_AGENT = select_scope(Agent.id == bindparam("agent_id")).with_for_update(of=Agent, key_share=True)
+LOCK_AGENT_OF = select_scope(
     Agent.organisation_id == bindparam("organisation_id"),
     Agent.definition_id == bindparam("definition_id"),
     Agent.owner_id == bindparam("owner_id"),
-)
+).with_for_update(of=Agent, key_share=True)
+SCOPE_WIDTH = len(LOCK_AGENT.selected_columns)
 
 
 def lock_definition(session: Session, *, organisation_id: int, definition_id: int) -> AgentDefinition | None:
@@ -190,7 +194,7 @@ def place_of(scope: AgentScope) -> dict[str, int]:
 
 
 def usage_in(row: Sequence[Any]) -> Usage:
-    """Return the usage that stands at the beginning of a row of ``READ_USAGE``."""
+    """Return the usage that stands at the beginning of a row, as :func:`usage_columns` orders it."""
     memories, memory_limit, characters, character_limit, proposals, proposal_limit = row[:USAGE_WIDTH]
     return Usage(memories, memory_limit, int(characters), character_limit, proposals, proposal_limit)
 
@@ -201,21 +205,26 @@ def _read_usage() -> Select[Any]:
         definition_id=bindparam("definition_id"),
         owner_id=bindparam("owner_id"),
     ).subquery()
-    memories, characters, proposals = used.c
     return (
-        select(
-            memories,
-            AgentDefinition.memory_limit,
-            characters,
-            AgentDefinition.memory_characters,
-            proposals,
-            AgentDefinition.proposal_limit,
-        )
+        select(*usage_columns(used))
         .join_from(AgentDefinition, used, true())
         .where(
             AgentDefinition.organisation_id == bindparam("organisation_id"),
             AgentDefinition.id == bindparam("definition_id"),
         )
+    )
+
+
+def usage_columns(used: Subquery) -> Sequence[Any]:
+    """Return what :func:`select_usage` counts, each beside the definition's limit."""
+    memories, characters, proposals = used.c
+    return (
+        memories,
+        AgentDefinition.memory_limit,
+        characters,
+        AgentDefinition.memory_characters,
+        proposals,
+        AgentDefinition.proposal_limit,
     )
 
 

@@ -268,7 +268,7 @@ def test_whoever_waits_to_write_asks_again_and_again(sqlite_database: Database) 
 def test_whoever_waits_too_long_to_write_is_told_so_and_can_go_on(
     sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portal.database.SQLITE_BUSY_TIMEOUT_MS", 200)
+    monkeypatch.setattr("portal.transactions.SQLITE_BUSY_TIMEOUT_MS", 200)
     thread = hold(sqlite_database, 1)
     with pytest.raises(OperationalError, match="database is locked"):
         sqlite_database.write(count_organisations)

@@ -251,6 +251,8 @@ CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
     "counts": (reporting("find_shelf_counts"), 4, [f"{QUEUE} 2", f"{PK} 3", f"{REJECTED} 2"]),
     "arrivals": (reporting("count_arrivals", Clock().now), 2, [f"{QUEUE} 3"]),
 }
+# An agent's calls lock its row; on SQLite, where who writes is alone, that is one statement less.
+LOCKING = {"remember", "remember again", "replace", "withdraw", "propose", "forget"}
 # The server weighs some indexes differently: of those with the same beginning, any is as good.
 AS_GOOD = {
     KEY: {KEY, QUEUE, REJECTED},
@@ -283,7 +285,7 @@ def test_list_searches_two_ranges_of_the_primary_key_and_sorts_nothing(office: W
 def test_a_call_makes_few_statements_and_each_searches_an_index_made_for_it(office: World, name: str) -> None:
     prepare, number, expected = CALLS[name]
     seen = say(office, prepare(office))
-    assert len(seen) == number
+    assert len(seen) == number - (office.database.is_sqlite and name in LOCKING)
     looking = [statement for statement in seen if not statement.startswith("INSERT")]
     found = [each for statement in looking for each in searches(office.database, statement)]
     if office.database.is_sqlite:

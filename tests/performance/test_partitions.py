@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from portal.database import Database, compile_for_driver
+from portal.database import Database
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
 from portal.models import Agent
 from portal.recall import LIST_ON_POSTGRESQL
+from portal.transactions import compile_for_driver
 from tests.databases import opened
 from tests.partitions import LARGE_TABLES, partition
 from tests.postgres import PostgresServer

@@ -1,0 +1,262 @@
+"""Transactions on the driver itself, of statements that are made once, at import.
+
+What an agent's calls run is compiled once and handed to the driver: SQLAlchemy's execution would cost more
+than the database does. :func:`fetch_in` and :func:`change_in` do so in a session's transaction. A
+:class:`DriverTransaction` does without the session too, whose beginning and end cost as much again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sqlalchemy import Engine, Executable, event, make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine.interfaces import Dialect
+
+SQLITE_BUSY_TIMEOUT_MS = 10_000
+SQLITE_ASK_AGAIN_MS = 40
+
+# Where a session keeps the driver's connection of its transaction.
+DRIVER = "portal_driver"
+
+
+class DriverTransaction(ABC):
+    """One writing transaction on a connection of the pool. It fails with the errors of SQLAlchemy."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.dialect = engine.dialect
+        self.when_committed: list[Callable[[], None]] = []
+        self._pooled = engine.raw_connection()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin."""
+
+    @abstractmethod
+    def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
+        """Lock rows until the end, at the latest before the next statement that fetches or changes."""
+
+    @abstractmethod
+    def send(self, sql: str, parameters: Mapping[str, Any]) -> None:
+        """Run a statement of which nobody needs to know what it did, at the latest when this commits."""
+
+    @abstractmethod
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
+        """Run a statement and return its cursor."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Return once everything is durable."""
+
+    def close(self) -> None:
+        """Give the connection back to the pool, which rolls back what was not committed."""
+        self._pooled.close()
+
+    def translate(self, sql: str, error: Exception) -> DBAPIError:
+        """Return the driver's error as SQLAlchemy's, having let go of a connection that is lost."""
+        is_gone = self.dialect.is_disconnect(error, self._pooled, None)  # type: ignore[arg-type]
+        if is_gone:
+            self._pooled.invalidate(error)
+        return as_sqlalchemy_error(self.dialect, sql, error, is_gone=is_gone)
+
+
+class SqliteTransaction(DriverTransaction):
+    """A transaction that has the file's one lock for writing from its beginning."""
+
+    def begin(self) -> None:
+        """Begin as soon as nobody else writes."""
+        try:
+            begin_writing(self._pooled)
+        except sqlite3.Error as exc:
+            raise self.translate("BEGIN IMMEDIATE", exc) from exc
+
+    def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
+        """Do nothing: who writes is alone."""
+
+    def send(self, sql: str, parameters: Mapping[str, Any]) -> None:
+        """Run it now."""
+        self.run(sql, parameters)
+
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
+        """Run a statement and return its cursor."""
+        try:
+            return self._pooled.cursor().execute(sql, parameters)
+        except sqlite3.Error as exc:
+            raise self.translate(sql, exc) from exc
+
+    def commit(self) -> None:
+        """Commit."""
+        self.run("COMMIT", {})
+
+
+class PostgresTransaction(DriverTransaction):
+    """A transaction in few round trips: what needs no answer waits for the next statement that needs one.
+
+    All that waited and that statement are then sent at once, and run one after the other, each with a
+    snapshot of its own: https://www.psycopg.org/psycopg3/docs/advanced/pipeline.html
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._waiting: list[tuple[str, Mapping[str, Any]]] = []
+
+    def begin(self) -> None:
+        """Begin with the first statement. READ COMMITTED, because each has to see what it waited for."""
+        self.send("BEGIN ISOLATION LEVEL READ COMMITTED", {})
+
+    def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
+        """Lock rows just before the next statement runs."""
+        self.send(compile_for_driver(statement, self.dialect.name), parameters)
+
+    def send(self, sql: str, parameters: Mapping[str, Any]) -> None:
+        """Run a statement just before the next one whose result is needed, or the commit."""
+        self._waiting.append((sql, parameters))
+
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
+        """Run what waited and this statement, and return its cursor."""
+        waiting, self._waiting = self._waiting, []
+        connection: Any = self._pooled.driver_connection
+        try:
+            if not waiting:
+                return connection.execute(sql, parameters)
+            with connection.pipeline():
+                for earlier in waiting:
+                    connection.execute(*earlier)
+                return connection.execute(sql, parameters)
+        except self.dialect.loaded_dbapi.Error as exc:
+            raise self.translate(sql, exc) from exc
+
+    def commit(self) -> None:
+        """Commit, with what waited."""
+        self.run("COMMIT", {})
+
+
+Work: TypeAlias = Session | DriverTransaction
+"""A transaction in which something is read and written, with a session or without."""
+
+
+def begin_on_driver(engine: Engine) -> DriverTransaction:
+    """Return a transaction that has begun, or will with its first statement."""
+    kind = SqliteTransaction if engine.dialect.name == "sqlite" else PostgresTransaction
+    transaction = kind(engine)
+    try:
+        transaction.begin()
+    except BaseException:
+        transaction.close()
+        raise
+    return transaction
+
+
+def fetch_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Run a reading statement on the driver itself and return its rows, as the driver gives them.
+
+    :param statement: made once, at import; all that it binds is in ``parameters``.
+    :param parameters: values as the driver takes them and the columns hold them; no type converts them.
+    """
+    rows: list[tuple[Any, ...]] = _run_in(work, statement, parameters).fetchall()
+    return rows
+
+
+def change_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> int:
+    """Run a writing statement on the driver itself and return how many rows it changed.
+
+    :param parameters: as in :func:`fetch_in`.
+    """
+    changed: int = _run_in(work, statement, parameters).rowcount
+    return changed
+
+
+def send_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> None:
+    """Run a writing statement on the driver itself, at the latest when the transaction commits.
+
+    :param parameters: as in :func:`fetch_in`.
+    """
+    if isinstance(work, DriverTransaction):
+        work.send(compile_for_driver(statement, work.dialect.name), parameters)
+    else:
+        _run_in(work, statement, parameters)
+
+
+def after_commit(work: Work, call: Callable[[], None]) -> None:
+    """Let something happen once the transaction is durable, and not if it is rolled back."""
+    if isinstance(work, DriverTransaction):
+        work.when_committed.append(call)
+    else:
+        event.listen(work, "after_commit", lambda _: call(), once=True)
+
+
+def _run_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(work, DriverTransaction):
+        return work.run(compile_for_driver(statement, work.dialect.name), parameters)
+    return _run_in_session(work, statement, parameters)
+
+
+def _run_in_session(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:
+    pooled = session.info.get(DRIVER)
+    if pooled is None:
+        # Kept for the next statement: asking a session for its connection costs as much as a short statement.
+        pooled = session.info[DRIVER] = session.connection().connection
+    dialect = session.get_bind().dialect
+    sql = compile_for_driver(statement, dialect.name)
+    try:
+        return pooled.cursor().execute(sql, parameters)
+    except dialect.loaded_dbapi.Error as exc:
+        is_gone = dialect.is_disconnect(exc, pooled, None)
+        if is_gone:
+            session.connection().invalidate(exc)
+        raise as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
+
+
+def as_sqlalchemy_error(dialect: Dialect, sql: str, error: Any, *, is_gone: bool) -> DBAPIError:
+    """Return the driver's error as SQLAlchemy raises it."""
+    found: Any = DBAPIError.instance(
+        sql, None, error, dialect.loaded_dbapi.Error, connection_invalidated=is_gone
+    )
+    return found  # type: ignore[no-any-return]
+
+
+@cache
+def compile_for_driver(statement: Executable, backend: str) -> str:
+    """Return the SQL of a statement in the words of a driver, which binds by name."""
+    if backend == "sqlite":
+        dialect = make_url("sqlite://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
+    else:
+        dialect = make_url("postgresql+psycopg://").get_dialect()()
+    return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+
+
+def begin_writing(connection: Any) -> None:
+    """Begin on SQLite as soon as nobody else writes, or fail when the time is up.
+
+    SQLite itself asks less and less often, at last ten times a second. Among busy writers whoever has waited
+    long is then passed by newcomers until the time is up (with eight of them it happened within half a
+    minute), so the waiting begins anew again and again.
+
+    :raises sqlite3.OperationalError: others wrote all the time, or the file cannot be written to.
+    """
+    give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
+    connection.execute(f"PRAGMA busy_timeout = {SQLITE_ASK_AGAIN_MS}")
+    try:
+        while not _has_begun(connection, is_last_try=time.monotonic() >= give_up_at):
+            pass
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
+
+
+def _has_begun(connection: Any, *, is_last_try: bool) -> bool:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
+        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY and not is_last_try:
+            return False
+        raise
+    return True
