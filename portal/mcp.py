@@ -9,22 +9,22 @@ from __future__ import annotations
 import io
 import json
 import logging
-import re
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from portal.model_json import spell_out_halves
 from portal.tools import call, specifications
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
     from mcp import types
-    from mcp.server.context import ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.lowlevel import Server
     from pydantic import BaseModel
 
@@ -43,14 +43,6 @@ BLOCK_DESCRIPTION = "What the agent should know at the start of a turn, fenced a
 INSTRUCTIONS = f"""\
 The memory of one agent about the person it works for. At the start of each turn, put the resource \
 {BLOCK_URI} (or the prompt {BLOCK_NAME}) before the model; it is what is remembered now."""
-
-# JSON can spell half of a surrogate pair, and bytes need not be UTF-8; no text can hold either.
-_ESCAPES = re.compile(
-    r"\\u d[89ab][0-9a-f]{2} \\u d[c-f][0-9a-f]{2} | \\u (?P<half> d[89a-f][0-9a-f]{2}) | \\.",
-    re.IGNORECASE | re.VERBOSE,
-)
-_NOT_UTF_8 = re.compile("[\udc80-\udcff]")
-_PRIVATE_USE = 0x100000
 
 CALLS_AT_ONCE = 4
 """More would only wait for each other inside the database: all are about one agent."""
@@ -148,7 +140,7 @@ def _server(served: Served) -> Server[dict[str, Any]]:
     from mcp.server.lowlevel import Server  # noqa: PLC0415
 
     handler = partial(_handler, anyio.CapacityLimiter(CALLS_AT_ONCE))
-    return Server(
+    server: Server[dict[str, Any]] = Server(
         NAME,
         version=version(NAME),
         title=BLOCK_TITLE,
@@ -160,6 +152,8 @@ def _server(served: Served) -> Server[dict[str, Any]]:
         on_list_prompts=handler(types.ListPromptsResult, served.list_prompts),
         on_get_prompt=handler(types.GetPromptResult, served.get_prompt),
     )
+    server.middleware.append(_pass_arguments_on)
+    return server
 
 
 def _handler(
@@ -183,19 +177,25 @@ def _handler(
     return handle
 
 
+async def _pass_arguments_on(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """Let a call whose arguments are no object get to the tools, whose answer tells the model what is wrong.
+
+    The SDK would answer it itself, with an error of the protocol that clients do not show to their model.
+    """
+    params = ctx.params or {}
+    arguments = params.get("arguments")
+    if ctx.method == "tools/call" and not isinstance(arguments, dict | None):
+        ctx = replace(ctx, params={**params, "arguments": {"no object": arguments}})
+    return await call_next(ctx)
+
+
 class _Lines(io.TextIOWrapper):
     """Lines of JSON that every reader of JSON can read.
 
-    The SDK drops a line with half of a surrogate pair, and whoever sent it would wait for an answer for
-    ever. Here such a half becomes a character for private use, which is refused as the half would be.
+    The SDK drops a line with half of a surrogate pair, or with bytes that are not UTF-8, and whoever sent it
+    would wait for an answer for ever.
     """
 
     def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as typeshed does
         """Return the next line, or nothing at the end of the input."""
-        line = _ESCAPES.sub(_spell_out_half, super().readline(size))
-        return _NOT_UTF_8.sub(lambda found: chr(_PRIVATE_USE + ord(found[0])), line)
-
-
-def _spell_out_half(escape: re.Match[str]) -> str:
-    half = escape["half"]
-    return chr(_PRIVATE_USE + int(half, 16)) if half else escape[0]
+        return spell_out_halves(super().readline(size))

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 GOOD = {"memory_key": "office", "content": "Vienna"}
 """Arguments with which `remember` would store something, were nothing wrong."""
 
+DEEP = '{"memory_key": "office", "content": ' + "[" * 900 + "]" * 900 + "}"
+"""Valid, and deep enough that a reader which goes down level by level may give up."""
+
 
 @dataclass(frozen=True)
 class BadCall:
@@ -50,6 +53,7 @@ BAD_CALLS: Sequence[BadCall] = (
     BadCall("JSON in JSON", "remember", json.dumps(json.dumps(GOOD)), "invalid_arguments"),
     BadCall("an array", "remember", '["office", "Vienna"]', "invalid_arguments"),
     BadCall("JSON without end", "remember", "[" * 100_000, "invalid_arguments"),
+    BadCall("JSON in many levels", "remember", DEEP, "invalid_arguments"),
     BadCall("a number without end", "remember", "9" * 10_000, "invalid_arguments"),
     BadCall("broken JSON, to list", "list_memories", "{", "invalid_arguments"),
     BadCall("a megabyte", "remember", GOOD | {"content": "x" * 1_000_000}, "content_too_long"),

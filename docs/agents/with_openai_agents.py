@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from agents import Agent as OpenAIAgent
 from agents import FunctionTool, Model, ModelResponse, RunConfig, Runner, Tool, Usage
+from agents.items import TResponseStreamEvent
 from agents.tool_context import ToolContext
 from conversation import INSTRUCTIONS, Think, ToolCall, hold
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputItemDoneEvent,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 from portal.manager import AgentMemoryManager
+from portal.model_json import legible
 from portal.models import Agent
 from portal.tools import call, specifications
 
@@ -26,7 +35,7 @@ def with_memory(manager: AgentMemoryManager, agent: Agent, model: Model) -> Open
 
     return OpenAIAgent(
         name="support",
-        model=model,
+        model=LegibleModel(model),
         instructions=instructions,
         tools=memory_tools(manager, agent),
     )
@@ -43,6 +52,35 @@ def memory_tools(manager: AgentMemoryManager, agent: Agent) -> list[Tool]:
 
     functions = [specification["function"] for specification in specifications("openai")]
     return [tool(each["name"], each["description"], each["parameters"]) for each in functions]
+
+
+class LegibleModel(Model):
+    """A model whose calls the SDK can read: it looks into them before any tool is asked."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        """Return what the model says."""
+        response = await self.model.get_response(*args, **kwargs)
+        make_legible(response.output)
+        return response
+
+    async def stream_response(self, *args: Any, **kwargs: Any) -> AsyncIterator[TResponseStreamEvent]:
+        """Return what the model says, piece by piece."""
+        async for event in self.model.stream_response(*args, **kwargs):
+            if isinstance(event, ResponseOutputItemDoneEvent):
+                make_legible([event.item])
+            elif isinstance(event, ResponseCompletedEvent):
+                make_legible(event.response.output)
+            yield event
+
+
+def make_legible(output: Iterable[object]) -> None:
+    """Let everybody read the calls that the model makes."""
+    for wanted in output:
+        if isinstance(wanted, ResponseFunctionToolCall):
+            wanted.arguments = legible(wanted.arguments)
 
 
 def turn(manager: AgentMemoryManager, agent: Agent, said: str, think: Think) -> str:
@@ -79,9 +117,20 @@ class PretendModel(Model):
         move = self.think(system_instructions or "", said, answers)
         return ModelResponse(output=[as_output(move, len(answers))], usage=Usage(), response_id=None)
 
-    def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
-        """Stream nothing: that is not part of the pretence."""
-        raise NotImplementedError
+    async def stream_response(self, *args: Any, **kwargs: Any) -> AsyncIterator[TResponseStreamEvent]:
+        """Return the next move in one piece."""
+        said = await self.get_response(*args, **kwargs)
+        response = Response(
+            id="response",
+            object="response",
+            created_at=0,
+            model="pretended",
+            output=said.output,
+            parallel_tool_calls=False,
+            tool_choice="auto",
+            tools=[],
+        )
+        yield ResponseCompletedEvent(type="response.completed", sequence_number=0, response=response)
 
 
 def as_output(move: ToolCall | str, number: int) -> ResponseFunctionToolCall | ResponseOutputMessage:
