@@ -13,6 +13,7 @@ from portal.settings import Settings
 from portal.web import create_app
 from portal.web.services import EXTENSION
 from tests.factories import PASSWORD
+from tests.web.observatory import Answer, score
 from tests.web.visitors import HERE, Portal, Visitor
 
 POLICY = {
@@ -134,6 +135,36 @@ def test_over_https_only_the_public_host_is_ours(https: Visitor) -> None:
     client = https.client
     assert client.get("/sign-in", headers={"Host": "localhost"}).status_code == 400
     assert client.get("/sign-in", headers={"Host": "memory.example"}).status_code == 200
+
+
+def test_over_https_the_observatory_gives_135_of_145_points(https: Visitor) -> None:
+    answers = [https.get("/sign-in"), https.sign_in("ada@acme.example"), https.get("/me/support/")]
+    # The other ten are for scripts with a hash, and for hosts that browsers have in a list of their own.
+    assert [score(Answer.of(answer)) for answer in answers] == [135, 135, 135]
+
+
+@pytest.mark.parametrize(
+    "weakened",
+    [
+        {"content-security-policy": "default-src 'self'"},
+        {"cross-origin-resource-policy": "cross-origin"},
+        {"referrer-policy": "unsafe-url"},
+        {"strict-transport-security": "max-age=300"},
+        {"access-control-allow-origin": "*"},
+        {"x-content-type-options": ""},
+    ],
+    ids=lambda weakened: next(iter(weakened)),
+)
+def test_over_https_no_header_could_be_weaker_for_that(https: Visitor, weakened: dict[str, str]) -> None:
+    answer = Answer.of(https.get("/sign-in"))
+    assert score(replace(answer, headers={**answer.headers, **weakened})) < 135
+
+
+@pytest.mark.parametrize("attribute", ["; Secure", "; HttpOnly", "; SameSite=Lax"])
+def test_over_https_no_cookie_could_be_weaker_for_that(https: Visitor, attribute: str) -> None:
+    answer = Answer.of(https.get("/sign-in"))
+    [cookie] = answer.cookies
+    assert score(replace(answer, cookies=[cookie.replace(attribute, "")])) < 135
 
 
 @pytest.mark.parametrize(
