@@ -27,7 +27,7 @@ from portal.models import (
     as_stored,
     new_memory_id,
 )
-from portal.recall import ACCOUNT_FACTS, MEMORY_COLUMNS
+from portal.recall import ACCOUNT_FACTS, MEMORIES
 from portal.transactions import Work, after_commit, change_in, fetch_in, send_in
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def create_memory(
         updated_at=change.at,
         decision_reason="",
     )
-    send_in(work, INSERT_MEMORY, {name: as_stored(getattr(memory, name)) for name in MEMORY_COLUMNS})
+    send_in(work, INSERT_MEMORY, {name: as_stored(getattr(memory, name)) for name in MEMORIES.names})
     _record(work, change, memory, version=1, before=None, after=status, key=memory_key)
     return memory
 

@@ -141,7 +141,7 @@ class Database:
             write=engine.execution_options(isolation_level="READ COMMITTED"),
         )
 
-    def fetch_rows(self, statement: Executable, parameters: Mapping[str, int]) -> list[tuple[Any, ...]]:
+    def fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Run one reading statement on the driver itself and return its rows, as the driver gives them.
 
         For the hottest reads: compiled once and without SQLAlchemy's execution a statement costs two thirds.

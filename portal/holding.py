@@ -16,9 +16,8 @@ from portal.policy import CeilingCode, Growth, Usage, exceeded_ceiling, growth_o
 from portal.recall import (
     CONFIRMED,
     HELD,
-    MEMORY_COLUMNS,
+    MEMORIES,
     OPEN_OR_CLOSED,
-    memory_of,
     select_memories,
     status_in,
 )
@@ -99,7 +98,7 @@ def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
     rows = fetch_in(work, UNDER_KEY, {"agent_id": agent_id, "memory_key": key})
     if not rows:
         return None
-    memories = [memory_of(row[-len(MEMORY_COLUMNS) :]) for row in rows if row[-1] is not None]
+    memories = [MEMORIES.read(row[-MEMORIES.width :]) for row in rows if row[-1] is not None]
     return UnderKey(
         key=key,
         scope=scope_in(rows[0]),
@@ -113,7 +112,7 @@ def find_rejected(work: Work, under_key: UnderKey) -> AgentMemory | None:
     """Return what closes the key to proposals: the owner's own rejected fact, else the newest."""
     place = {**place_of(under_key.scope), "memory_key": under_key.key}
     rows = fetch_in(work, NEWEST_REJECTED, place)
-    return memory_of(rows[0]) if rows else None
+    return MEMORIES.read(rows[0]) if rows else None
 
 
 def _under_key() -> Select[Any]:
@@ -135,7 +134,7 @@ def _under_key() -> Select[Any]:
     )
     return (
         select_scope(is_agent)
-        .add_columns(*usage_columns(used), *AgentMemory.__table__.c)
+        .add_columns(*usage_columns(used), *MEMORIES.columns)
         .join(
             AgentDefinition,
             and_(
@@ -151,7 +150,7 @@ def _under_key() -> Select[Any]:
 UNDER_KEY = _under_key()
 NEWEST_REJECTED = (
     select_memories(
-        *AgentMemory.__table__.c, organisation_id=bindparam("organisation_id"), statuses=(Status.REJECTED,)
+        *MEMORIES.columns, organisation_id=bindparam("organisation_id"), statuses=(Status.REJECTED,)
     )
     .where(
         AgentMemory.definition_id == bindparam("definition_id"),

@@ -76,6 +76,11 @@ def to_microseconds(moment: dt.datetime) -> int:
     return (moment - EPOCH) // MICROSECOND
 
 
+def from_microseconds(stored: int) -> dt.datetime:
+    """Return a time of the database's as an aware one, in UTC."""
+    return EPOCH + dt.timedelta(microseconds=stored)
+
+
 def as_stored(value: object) -> object:
     """Return a value of one of our columns as drivers take it: times as microseconds, words as plain text."""
     if isinstance(value, dt.datetime):
@@ -146,7 +151,7 @@ class Moment(TypeDecorator[dt.datetime]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> dt.datetime | None:  # noqa: ARG002
         """Turn microseconds into an aware time."""
-        return None if value is None else EPOCH + dt.timedelta(microseconds=value)
+        return None if value is None else from_microseconds(value)
 
 
 # SQLite numbers rows by itself only in a column that is declared INTEGER.

@@ -22,13 +22,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import joinedload
 
+from portal.driver_rows import RowReader
 from portal.models import (
     ACCOUNT_SCOPE,
-    EPOCH,
     Agent,
     AgentDefinition,
     AgentMemory,
-    Moment,
     Organisation,
     Profile,
     Status,
@@ -62,8 +61,8 @@ OPEN_OR_CLOSED = (Status.PROPOSED, Status.REJECTED)
 """What ``ix_agent_memory_key`` holds: who proposed a key, and who had it turned down."""
 
 
-MEMORY_COLUMNS = tuple(AgentMemory.__table__.columns.keys())
-MOMENTS = tuple(column.name for column in AgentMemory.__table__.columns if isinstance(column.type, Moment))
+MEMORIES = RowReader(AgentMemory)
+"""Reads memories from rows as the driver gives them."""
 
 
 def status_in(statuses: Sequence[Status], memory: type[AgentMemory] = AgentMemory) -> ColumnElement[bool]:
@@ -103,22 +102,6 @@ def read_memory(
         .options(*WITH_PEOPLE)
         .execution_options(populate_existing=True)
     ).one_or_none()
-
-
-def memory_of(row: Sequence[Any]) -> AgentMemory:
-    """Return the memory of a row that holds every column of the table, as the driver gives it.
-
-    It belongs to no session, and the people are not loaded.
-    """
-    values = dict(zip(MEMORY_COLUMNS, row, strict=True))
-    values["status"] = Status(values["status"])
-    for name in MOMENTS:
-        if values[name] is not None:
-            values[name] = EPOCH + dt.timedelta(microseconds=values[name])
-    memory = AgentMemory()
-    # As when SQLAlchemy loads a row: these are its values, and not sixteen changes to be kept track of.
-    vars(memory).update(values)
-    return memory
 
 
 def format_time(moment: dt.datetime) -> str:

@@ -129,11 +129,13 @@ def find_definition_id(session: Session, *, organisation_id: int, name: str) -> 
     """Return the id of an organisation's definition with this name. Any text may be asked for."""
     if not is_storable(name):
         return None
-    return session.scalars(
-        select(AgentDefinition.id).where(
-            AgentDefinition.organisation_id == organisation_id, AgentDefinition.name == name
-        )
-    ).one_or_none()
+    found = fetch_in(session, FIND_DEFINITION_ID, {"organisation_id": organisation_id, "name": name})
+    return found[0][0] if found else None
+
+
+FIND_DEFINITION_ID = select(AgentDefinition.id).where(
+    AgentDefinition.organisation_id == bindparam("organisation_id"), AgentDefinition.name == bindparam("name")
+)
 
 
 def find_active_profile(session: Session, profile_id: int) -> Profile | None:

@@ -20,7 +20,16 @@ from sqlalchemy.orm import Session, contains_eager
 
 from portal.contents import is_storable
 from portal.database import Database
-from portal.models import Clock, Organisation, Profile, SignInSession, SignInThrottle, utc_now
+from portal.driver_rows import RowReader
+from portal.models import (
+    Clock,
+    Organisation,
+    Profile,
+    SignInSession,
+    SignInThrottle,
+    from_microseconds,
+    utc_now,
+)
 from portal.passwords import verify_password
 
 logger = logging.getLogger(__name__)
@@ -42,9 +51,12 @@ LONGEST_DELAY = dt.timedelta(minutes=15)
 # A provider hands a household this much of IPv6, so one client has all of its addresses.
 IPV6_CLIENT_BITS = 64
 
-# Made once: every request of the portal asks this.
-_SIGNED_IN = (
-    select(SignInSession, Profile)
+PROFILES = RowReader(Profile)
+ORGANISATIONS = RowReader(Organisation)
+
+# Made once, and run on the driver: every request of the portal asks this.
+FIND_SIGNED_IN = (
+    select(SignInSession.created_at, SignInSession.seen_at, *PROFILES.columns, *ORGANISATIONS.columns)
     .join(
         Profile,
         and_(
@@ -53,7 +65,6 @@ _SIGNED_IN = (
     )
     .join(Organisation, Organisation.id == Profile.organisation_id)
     .where(SignInSession.token_digest == bindparam("digest"), Profile.active, Organisation.active)
-    .options(contains_eager(Profile.organisation))
 )
 
 
@@ -118,20 +129,21 @@ class SignIn:
             return SignInRefused()
         return self._open_session(profile, subject)
 
-    def find_signed_in(self, session: Session, token: str) -> SignedIn | None:
+    def find_signed_in(self, token: str) -> SignedIn | None:
         """Return who holds a token, or None where that is nobody any more.
 
         It is nobody once the session ended, was idle for 30 minutes (administrators) or 8 hours
         (members) or is 12 hours old, and while the person or the organisation is not active.
-
-        :param session: a database session to read with; nothing is written, and what was read stays open
-            in it until the caller ends its transaction.
         """
-        found = session.execute(_SIGNED_IN, {"digest": _digest(token)}).first()
-        if found is None:
+        rows = self._database.fetch_rows(FIND_SIGNED_IN, {"digest": _digest(token)})
+        if not rows:
             return None
-        row, profile = found
-        return None if self._is_over(row, profile) else SignedIn(token, profile, row.seen_at)
+        [(created, seen, *found)] = rows
+        organisation = ORGANISATIONS.read(found[PROFILES.width :])
+        profile = PROFILES.read(found[: PROFILES.width], organisation=organisation)
+        created_at, seen_at = from_microseconds(created), from_microseconds(seen)
+        is_over = self._is_over(profile, created_at=created_at, seen_at=seen_at)
+        return None if is_over else SignedIn(token, profile, seen_at)
 
     def note_seen(self, signed_in: SignedIn) -> None:
         """Keep a session from going idle. It writes at most once a minute."""
@@ -206,10 +218,10 @@ class SignIn:
         logger.info("signed in", extra={"action": "signed_in", "profile_id": alive.id})
         return SignedIn(token, alive, now)
 
-    def _is_over(self, row: SignInSession, profile: Profile) -> bool:
+    def _is_over(self, profile: Profile, *, created_at: dt.datetime, seen_at: dt.datetime) -> bool:
         now = self._clock()
         idle_time = ADMINISTRATOR_IDLE_TIME if profile.is_administrator else MEMBER_IDLE_TIME
-        return now - row.seen_at >= idle_time or now - row.created_at >= LONGEST_SESSION
+        return now - seen_at >= idle_time or now - created_at >= LONGEST_SESSION
 
 
 def _digest(token: str) -> bytes:

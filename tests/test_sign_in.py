@@ -57,8 +57,8 @@ def fail(sign_in: SignIn, *, times: int, email: str = ADA, client: str = HERE) -
     return [answer for answer in answers if isinstance(answer, SignInRefused)]
 
 
-def who_holds(database: Database, sign_in: SignIn, token: str) -> Profile | None:
-    found = database.read(lambda session: sign_in.find_signed_in(session, token))
+def who_holds(sign_in: SignIn, token: str) -> Profile | None:
+    found = sign_in.find_signed_in(token)
     return None if found is None else found.profile
 
 
@@ -69,8 +69,8 @@ def count(database: Database, table: type[SignInSession | SignInThrottle]) -> in
 # Who gets in
 
 
-def test_the_right_password_signs_in_who_owns_it(database: Database, sign_in: SignIn, ada: SignedIn) -> None:
-    found = who_holds(database, sign_in, ada.token)
+def test_the_right_password_signs_in_who_owns_it(sign_in: SignIn, ada: SignedIn) -> None:
+    found = who_holds(sign_in, ada.token)
     assert found is not None
     assert (found.email, found.organisation.name) == (ADA, "Acme")
 
@@ -133,29 +133,27 @@ def test_the_token_is_nowhere_in_the_database(database: Database, ada: SignedIn)
 
 
 @pytest.mark.parametrize("token", ["", "x", "\ud800", "\0", "a" * 100_000])
-def test_a_token_that_was_never_given_out_is_nobodys(database: Database, sign_in: SignIn, token: str) -> None:
-    assert who_holds(database, sign_in, token) is None
+def test_a_token_that_was_never_given_out_is_nobodys(sign_in: SignIn, token: str) -> None:
+    assert who_holds(sign_in, token) is None
 
 
 # What ends a session
 
 
-def test_signing_out_makes_copies_of_the_token_worthless(
-    database: Database, sign_in: SignIn, ada: SignedIn
-) -> None:
+def test_signing_out_makes_copies_of_the_token_worthless(sign_in: SignIn, ada: SignedIn) -> None:
     other = signed_in(sign_in, ADA)
     sign_in.sign_out(ada.token)
-    assert who_holds(database, sign_in, ada.token) is None
-    assert who_holds(database, sign_in, other.token) is not None
+    assert who_holds(sign_in, ada.token) is None
+    assert who_holds(sign_in, other.token) is not None
 
 
 def test_switching_a_profile_off_ends_its_sessions_for_good(
-    database: Database, personas: Personas, sign_in: SignIn, ada: SignedIn
+    personas: Personas, sign_in: SignIn, ada: SignedIn
 ) -> None:
     personas.directory.deactivate(personas.ada)
-    assert who_holds(database, sign_in, ada.token) is None
+    assert who_holds(sign_in, ada.token) is None
     personas.directory.activate(personas.ada)
-    assert who_holds(database, sign_in, ada.token) is None
+    assert who_holds(sign_in, ada.token) is None
 
 
 def test_a_profile_that_is_not_active_is_nobody_even_with_a_session(
@@ -165,31 +163,29 @@ def test_a_profile_that_is_not_active_is_nobody_even_with_a_session(
         database.write(lambda session: setattr(session.get(Profile, personas.ada.id), "active", active))
 
     switch_off_only(False)  # noqa: FBT003
-    assert who_holds(database, sign_in, ada.token) is None
+    assert who_holds(sign_in, ada.token) is None
     switch_off_only(True)  # noqa: FBT003
-    assert who_holds(database, sign_in, ada.token) is not None
+    assert who_holds(sign_in, ada.token) is not None
 
 
 def test_suspending_the_organisation_ends_everybodys_sessions(
-    database: Database, personas: Personas, sign_in: SignIn, ada: SignedIn
+    personas: Personas, sign_in: SignIn, ada: SignedIn
 ) -> None:
     personas.directory.deactivate_organisation(personas.acme)
-    assert who_holds(database, sign_in, ada.token) is None
+    assert who_holds(sign_in, ada.token) is None
 
 
-def test_a_new_password_ends_the_sessions(
-    database: Database, personas: Personas, sign_in: SignIn, ada: SignedIn
-) -> None:
+def test_a_new_password_ends_the_sessions(personas: Personas, sign_in: SignIn, ada: SignedIn) -> None:
     personas.directory.set_password(personas.ada, "another one")
-    assert who_holds(database, sign_in, ada.token) is None
+    assert who_holds(sign_in, ada.token) is None
     assert isinstance(sign_in.sign_in(ADA, PASSWORD, HERE), SignInRefused)
 
 
 def test_a_new_role_keeps_the_session_and_shows_at_once(
-    database: Database, personas: Personas, sign_in: SignIn, ada: SignedIn
+    personas: Personas, sign_in: SignIn, ada: SignedIn
 ) -> None:
     personas.directory.set_role(personas.ada, "administrator")
-    found = who_holds(database, sign_in, ada.token)
+    found = who_holds(sign_in, ada.token)
     assert found is not None
     assert found.is_administrator
 
@@ -200,22 +196,20 @@ def test_a_new_role_keeps_the_session_and_shows_at_once(
 )
 @pytest.mark.usefixtures("personas")
 def test_an_idle_session_ends(
-    database: Database, sign_in: SignIn, clock: Clock, email: str, alive_minutes: int, over_minutes: int
+    sign_in: SignIn, clock: Clock, email: str, alive_minutes: int, over_minutes: int
 ) -> None:
     token = signed_in(sign_in, email).token
     clock.advance(minutes=alive_minutes)
-    assert who_holds(database, sign_in, token) is not None
+    assert who_holds(sign_in, token) is not None
     clock.advance(minutes=over_minutes - alive_minutes)
-    assert who_holds(database, sign_in, token) is None
+    assert who_holds(sign_in, token) is None
 
 
-def test_using_a_session_keeps_it_from_going_idle(
-    database: Database, sign_in: SignIn, clock: Clock, root: SignedIn
-) -> None:
+def test_using_a_session_keeps_it_from_going_idle(sign_in: SignIn, clock: Clock, root: SignedIn) -> None:
     clock.advance(minutes=20)
     sign_in.note_seen(root)
     clock.advance(minutes=20)
-    assert who_holds(database, sign_in, root.token) is not None
+    assert who_holds(sign_in, root.token) is not None
 
 
 def test_the_last_use_is_written_at_most_once_a_minute(
@@ -234,15 +228,15 @@ def test_the_last_use_is_written_at_most_once_a_minute(
 
 
 def test_a_session_ends_after_twelve_hours_however_much_it_is_used(
-    database: Database, sign_in: SignIn, clock: Clock, ada: SignedIn
+    sign_in: SignIn, clock: Clock, ada: SignedIn
 ) -> None:
     for _ in range(11):
         clock.advance(hours=1)
         sign_in.note_seen(ada)
-    assert who_holds(database, sign_in, ada.token) is not None
+    assert who_holds(sign_in, ada.token) is not None
     clock.advance(hours=1)
     sign_in.note_seen(ada)
-    assert who_holds(database, sign_in, ada.token) is None
+    assert who_holds(sign_in, ada.token) is None
 
 
 def test_sessions_that_are_over_are_removed_when_somebody_signs_in(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
@@ -21,6 +21,7 @@ from portal.directory.names import (
 )
 from portal.directory.removal import remove_definition
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify
+from portal.driver_rows import RowReader
 from portal.errors import InvalidInput
 from portal.models import Agent, AgentDefinition, Organisation, Profile
 
@@ -30,6 +31,13 @@ ONE_AGENT = {
     "agent.organisation_id, agent.definition_id, agent.owner_id",
 }
 PROMPT_MARKER_BYTES = 8
+
+DEFINITIONS = RowReader(AgentDefinition)
+
+# Made once, and run on the driver: every page about an agent asks this.
+FIND_DEFINITION = select(*DEFINITIONS.columns).where(
+    AgentDefinition.organisation_id == bindparam("organisation_id"), AgentDefinition.name == bindparam("name")
+)
 
 AGENT_LIMITS = ("memory_limit", "memory_characters", "proposal_limit")
 """The limits of what each agent holds. The others are the definition's own, whose row is locked anyway."""
@@ -110,12 +118,11 @@ class Definitions(Part):
 
     def find_definition(self, organisation: Organisation, name: str) -> AgentDefinition | None:
         """Return the organisation's definition of that name, or None."""
-        question = _select_definitions(identify(organisation, Organisation))
+        organisation_id = identify(organisation, Organisation)
         if not is_slug(name):
             return None
-        return self._database.read(
-            lambda session: session.scalar(question.where(AgentDefinition.name == name))
-        )
+        rows = self._database.fetch_rows(FIND_DEFINITION, {"organisation_id": organisation_id, "name": name})
+        return DEFINITIONS.read(rows[0]) if rows else None
 
     def find_definitions(self, organisation: Organisation) -> list[AgentDefinition]:
         """Return everything that an organisation offers, by name."""

@@ -27,7 +27,7 @@ from portal.sign_in import SignedIn
 from portal.web.addresses import POLLED_ENDPOINTS, SAFE_METHODS, own_destination, page_to_return_to
 from portal.web.forms import SignInForm
 from portal.web.fragments import lead_to, wants_fragment
-from portal.web.services import db, services
+from portal.web.services import services
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -74,9 +74,7 @@ def init_app(app: Flask) -> None:
 
 def load_visitor(token: str) -> Visitor | None:
     """Return who holds the token in the cookie."""
-    signed_in = services().sign_in.find_signed_in(db.session(), token)
-    # Ends the read, whose state of the database would otherwise stay open during the whole request.
-    db.session.close()
+    signed_in = services().sign_in.find_signed_in(token)
     if signed_in is None:
         return None
     # What a page asks by itself is no sign that somebody is there.

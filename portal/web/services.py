@@ -63,5 +63,6 @@ class RequestSession(Session):
         return services().database.engine
 
 
-# For the one question that every request asks, who is signed in. All else goes through the core.
+# For the one question that is not about what the product does: whether its tables can be read. All else goes
+# through the core.
 db = SQLAlchemy(metadata=Base.metadata, session_options={"class_": RequestSession, "expire_on_commit": False})
