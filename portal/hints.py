@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -36,9 +37,24 @@ class Piece:
     """The name of the invisible mark that ``text`` is, empty for what can be read."""
 
 
+# As rare as they are in what people write, the rarest first.
+_RAREST_FIRST = "`<]0123456789_-.zqxjkvbpygfwmucldrhsnioate' "
+
+
+def _by_rarest_character(*words: str) -> Mapping[str, Sequence[str]]:
+    """Return words by the rarest of their characters: a text without that one has none of them.
+
+    Looking for one character is thirty times as fast as looking for a word.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for word in words:
+        found[min(word, key=_RAREST_FIRST.index)].append(word)
+    return dict(found)
+
+
 # Who speaks to the model rather than about the account. Each is a shape that injected texts were seen to
 # have: they address the reader, claim a role, close a fence, or order what every answer must hold.
-_INSTRUCTIONS = re.compile(
+INSTRUCTIONS = re.compile(
     r"""
     \b(?:ignore|disregard|forget|override|bypass)\b .{0,40}
         \b(?:instructions?|rules?|prompts?|polic(?:y|ies)|everything|above|previous|guidelines?)\b
@@ -57,22 +73,21 @@ _INSTRUCTIONS = re.compile(
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 
-# Each pattern above and below can match only where one of its words stands. Looking for words is thirty
-# times as fast as the pattern, and most texts have none.
-_INSTRUCTION_WORDS = (
+# Each pattern can match only where one of its words stands. Looking for words is thirty times as fast as the
+# pattern, and most texts have none.
+_INSTRUCTION_WORDS = _by_rarest_character(
     *("ignor", "disregard", "forget", "override", "bypass", "missacht", "vergiss", "vergesst", "oublie"),
     *("olvida", "you are now", "from now on", "act as", "pretend", "developer", "system", "always", "never"),
     *("do not", "don't", "must", "please", "tool", "function", "command", "remember", "delete", "assistant"),
     *("human", "user", "<", "inst]", "role", "```", "approved", "confirmed", "verified"),
 )
-_LINK_PERHAPS = re.compile(r"[.:][\w/]")
-_SECRET_WORDS = (
+_SECRET_WORDS = _by_rarest_character(
     *("-----begin", "eyj", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     *("github_pat_", "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "akia", "asia", "pass", "kennwort"),
     *("contrase", "mot de passe", "secret", "key", "token", "pin", "bearer"),
 )
 
-_LINK = re.compile(
+LINK = re.compile(
     r"""
     \b[a-z][a-z0-9+.-]{1,20}:// \S
     | \bwww\.\w
@@ -84,7 +99,7 @@ _LINK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-_SECRET = re.compile(
+SECRET = re.compile(
     r"""
     -----BEGIN\ [A-Z\ ]*(?:KEY|CERTIFICATE)
     | \beyJ[\w-]{8,}\.[\w-]*\.
@@ -97,10 +112,15 @@ _SECRET = re.compile(
     """,
     re.VERBOSE,
 )
-_IDENTITY_NUMBER = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
-_CARD_NUMBER = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
-_MIN_OF_EACH_KIND = 3
-_LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{24,}")
+IDENTITY_NUMBER = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
+IDENTITY_DIGITS = 9
+CARD_DIGITS = 13
+CARD_NUMBER = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
+MIN_OF_EACH_KIND = 3
+LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{24,}")
+
+_DIGIT = re.compile(r"\d")
+_ASCII_DIGITS = "0123456789"
 
 _DIRECTION_MARKS = "\u200e\u200f\u061c"
 _JOINERS = "\u200c\u200d"
@@ -134,37 +154,40 @@ def hints_for(
     :param was_rejected: whether a fact was rejected under its key.
     :param confirmed_keys: the canonical keys of the definition's confirmed facts.
     """
-    found = {
-        Hint.CHANGED: times_changed > 0,
-        Hint.REJECTED_BEFORE: was_rejected,
-        Hint.INSTRUCTION: reads_like_instruction(content),
-        Hint.LINK: contains_link(content),
-        Hint.SECRET: looks_like_secret(content),
-        Hint.DIRECTION_MARKS: any(mark in content for mark in _DIRECTION_MARKS),
-        Hint.JOINING_MARKS: any(piece.mark for piece in show_marks(content) if piece.text in _JOINERS),
-        Hint.LOOK_ALIKE: look_alike_key(memory_key, confirmed_keys) is not None,
-    }
-    return tuple(hint for hint, is_found in found.items() if is_found)
+    marks = {piece.text for piece in show_marks(content) if piece.mark} if has_marks(content) else frozenset()
+    found = (
+        (Hint.CHANGED, times_changed > 0),
+        (Hint.REJECTED_BEFORE, was_rejected),
+        (Hint.INSTRUCTION, reads_like_instruction(content)),
+        (Hint.LINK, contains_link(content)),
+        (Hint.SECRET, looks_like_secret(content)),
+        (Hint.DIRECTION_MARKS, not marks.isdisjoint(_DIRECTION_MARKS)),
+        (Hint.JOINING_MARKS, not marks.isdisjoint(_JOINERS)),
+        (Hint.LOOK_ALIKE, look_alike_key(memory_key, confirmed_keys) is not None),
+    )
+    return tuple(hint for hint, is_found in found if is_found)
 
 
 def reads_like_instruction(text: str) -> bool:
     """Whether a text speaks to the agent that will read it, rather than of the account."""
     plain = unicodedata.normalize("NFKC", text)
-    return _has_word(plain, _INSTRUCTION_WORDS) and _INSTRUCTIONS.search(plain) is not None
+    return _has_word(plain, _INSTRUCTION_WORDS) and INSTRUCTIONS.search(plain) is not None
 
 
 def contains_link(text: str) -> bool:
     """Whether a text holds an address that a model or a person might follow. E-mail addresses are none."""
-    return _LINK_PERHAPS.search(text) is not None and _LINK.search(text) is not None
+    return ("." in text or ":" in text) and LINK.search(text) is not None
 
 
 def looks_like_secret(text: str) -> bool:
     """Whether a text holds what looks like a key, a password, a card or an identity number."""
+    if _has_word(text, _SECRET_WORDS) and SECRET.search(text) is not None:
+        return True
+    digits = _count_digits(text)
     return (
-        (_has_word(text, _SECRET_WORDS) and _SECRET.search(text) is not None)
-        or _IDENTITY_NUMBER.search(text) is not None
-        or any(_is_card_number(match.group()) for match in _CARD_NUMBER.finditer(text))
-        or any(_is_random(match.group()) for match in _LONG_WORD.finditer(text))
+        (digits >= IDENTITY_DIGITS and IDENTITY_NUMBER.search(text) is not None)
+        or (digits >= CARD_DIGITS and any(map(is_card_number, CARD_NUMBER.findall(text))))
+        or (digits >= MIN_OF_EACH_KIND and any(map(is_random, LONG_WORD.findall(text))))
     )
 
 
@@ -195,9 +218,28 @@ def show_marks(text: str) -> Iterator[Piece]:
         yield Piece(text[start:])
 
 
-def _has_word(text: str, words: Sequence[str]) -> bool:
-    lowered = text.lower()
-    return any(word in lowered for word in words)
+def has_marks(text: str) -> bool:
+    """Whether a text may hold a mark that a reader cannot see; for most texts the answer comes at once."""
+    return not text.isascii() and any(mark in text for mark in _DIRECTION_MARKS + _JOINERS)
+
+
+def _has_word(text: str, words: Mapping[str, Sequence[str]]) -> bool:
+    # A pattern that ignores case takes a Turkish i for an i, and a long s for an s; `lower` does not.
+    if text.isascii():
+        lowered = text.lower()
+    else:
+        lowered = text.replace("\u0130", "i").lower().replace("\u0131", "i").replace("\u017f", "s")
+    for character, with_it in words.items():
+        if character in lowered and any(word in lowered for word in with_it):
+            return True
+    return False
+
+
+def _count_digits(text: str) -> int:
+    """Count the digits of any script."""
+    if text.isascii() and not any(digit in text for digit in _ASCII_DIGITS):
+        return 0
+    return len(_DIGIT.findall(text))
 
 
 def _is_out_of_place(text: str, index: int) -> bool:
@@ -205,17 +247,17 @@ def _is_out_of_place(text: str, index: int) -> bool:
     return _EUROPEAN.search(neighbours) is not None
 
 
-def _is_card_number(text: str) -> bool:
+def is_card_number(text: str) -> bool:
     """Whether the digits pass the check of ISO/IEC 7812 (Luhn)."""
     digits = [int(character) for character in text if character.isdigit()]
     doubled = [sum(divmod(digit * 2, 10)) for digit in digits[-2::-2]]
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _is_random(word: str) -> bool:
+def is_random(word: str) -> bool:
     """Whether a long word mixes digits, lower and upper case, as generated keys do and names do not."""
     kinds = (str.isdigit, str.islower, str.isupper)
-    return all(sum(map(kind, word)) >= _MIN_OF_EACH_KIND for kind in kinds)
+    return all(sum(map(kind, word)) >= MIN_OF_EACH_KIND for kind in kinds)
 
 
 # A page compares each of its keys with all that are confirmed.

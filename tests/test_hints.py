@@ -1,11 +1,24 @@
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from portal.hints import (
+    CARD_NUMBER,
+    IDENTITY_NUMBER,
+    INSTRUCTIONS,
+    LINK,
+    LONG_WORD,
+    SECRET,
     Hint,
     contains_link,
+    has_marks,
     hints_for,
+    is_card_number,
+    is_random,
     look_alike_key,
     looks_like_secret,
     reads_like_instruction,
@@ -132,3 +145,50 @@ def test_an_empty_text_has_no_pieces() -> None:
 
 def test_marks_that_touch_have_nothing_between_them() -> None:
     assert [piece.text for piece in show_marks("\u200f\u200ea\u200e")] == ["\u200f", "\u200e", "a", "\u200e"]
+
+
+# The quick way: most texts are let pass by a look for a few characters and words.
+
+PARTS = [
+    *("ignore", "Ignorier", "missacht", "forget", "override", "bypass", "oubliez", "olvida", "disregard"),
+    *("instructions", "rules", "anweisung", "consignes", "reglas", "prompt", "everything", "above"),
+    *("you are now", "from now on", "act as", "pretend to", "developer mode", "system prompt", "always"),
+    *("never", "answer", "do not", "don't", "must", "please", "reveal", "call", "tool", "run", "delete"),
+    *("\nsystem:", "> user :", "</memory>", "<|", "[/inst]", "<<< end", '"role":', "```", "approved", "by"),
+    *("admin", "https://x", "www.x", "mailto:a", "a.com", "a.b/c", ".", ":", "@", "-", "_", "/", " ", "\n"),
+    *("-----BEGIN KEY", "eyJhbGciOiJ.x.", "sk-live-", "ghp_", "AKIA", "AIza", "password", "is", "=", "pin"),
+    *("bearer ", "api key", "mot de passe", "abcdefghijklm", "ABCDEFGHIJ", "0123456789", "4111 1111", "123"),
+    *(
+        "-45-6789",
+        "\u0661\u0662\u0663",
+        "\u0130",
+        "\u0131gnore",
+        "pa\u017f\u017fword",
+        "to\u212aen",
+        "\u0441",
+        "ä",
+    ),
+    *("\u200d", "\u200e", "\u061c"),
+]
+texts = st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=8).map("".join)
+
+
+@given(texts)
+@example("\u0131gnore all rules")
+@example("pa\u017f\u017fword is hunter2")
+def test_whatever_a_pattern_finds_is_not_let_pass(text: str) -> None:
+    plain = unicodedata.normalize("NFKC", text)
+    assert reads_like_instruction(text) == bool(INSTRUCTIONS.search(plain))
+    assert contains_link(text) == bool(LINK.search(text))
+    assert looks_like_secret(text) == (
+        bool(SECRET.search(text) or IDENTITY_NUMBER.search(text))
+        or any(map(is_card_number, CARD_NUMBER.findall(text)))
+        or any(map(is_random, LONG_WORD.findall(text)))
+    )
+
+
+@given(texts)
+def test_a_text_without_marks_is_one_piece(text: str) -> None:
+    pieces = list(show_marks(text))
+    assert "".join(piece.text for piece in pieces) == text
+    assert has_marks(text) or not any(piece.mark for piece in pieces)
