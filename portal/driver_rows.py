@@ -1,7 +1,7 @@
 """Mapped objects made of rows as the driver gives them, at a fraction of what the ORM's loading costs.
 
-They are what statements on the driver itself return, see :func:`portal.transactions.fetch_in`. They belong to no
-session, and a relationship is loaded where the caller gives what it leads to.
+They are what statements on the driver itself return, see :func:`portal.transactions.fetch_in`. They belong
+to no session, and a relationship is loaded where the caller gives what it leads to.
 """
 
 from __future__ import annotations
