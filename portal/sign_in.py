@@ -1,4 +1,4 @@
-"""Signing in: who is at the other end of a request, and how often somebody may try.
+"""Signing in: who is at the other end of a request, and with which password.
 
 Whoever signs in gets a random token, and the database a row with its digest. The row is what counts:
 deleting it makes every copy of the token worthless at once.
@@ -8,29 +8,20 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import ipaddress
 import logging
 import math
 import secrets
 from dataclasses import dataclass
 
 from sqlalchemy import Select, and_, bindparam, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, contains_eager
 
 from portal.contents import is_storable
 from portal.database import Database
 from portal.driver_rows import RowReader
-from portal.models import (
-    Clock,
-    Organisation,
-    Profile,
-    SignInSession,
-    SignInThrottle,
-    from_microseconds,
-    utc_now,
-)
+from portal.models import Clock, Organisation, Profile, SignInSession, from_microseconds, utc_now
 from portal.passwords import verify_password
+from portal.throttle import Throttle, forget_tries, subject_of
 
 logger = logging.getLogger(__name__)
 
@@ -41,15 +32,6 @@ MEMBER_IDLE_TIME = dt.timedelta(hours=8)
 LONGEST_SESSION = dt.timedelta(hours=12)
 SEEN_PRECISION = dt.timedelta(minutes=1)
 """A session's last use is written down at most this often."""
-
-FREE_FAILURES = 5
-FAILURE_WINDOW = dt.timedelta(minutes=15)
-"""Failures are forgotten after this long without another."""
-FIRST_DELAY = dt.timedelta(minutes=1)
-LONGEST_DELAY = dt.timedelta(minutes=15)
-
-# A provider hands a household this much of IPv6, so one client has all of its addresses.
-IPV6_CLIENT_BITS = 64
 
 PROFILES = RowReader(Profile)
 ORGANISATIONS = RowReader(Organisation)
@@ -103,6 +85,7 @@ class SignIn:
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
+        self._throttle = Throttle(database, clock)
 
     def sign_in(self, email: str, password: str, client: str) -> SignedIn | SignInRefused:
         """Sign somebody in who knows the password of an active profile in an active organisation.
@@ -118,8 +101,8 @@ class SignIn:
         :returns: who is signed in now, with a new session; or why nobody is.
         """
         address = email.casefold()
-        subject = _subject(address, client)
-        wait = self._database.write(lambda session: self._count_try(session, subject))
+        subject = subject_of(address, client)
+        wait = self._throttle.count_try(subject)
         if wait is not None:
             logger.warning("sign-in refused: too many tries", extra={"action": "sign_in_throttled"})
             return SignInRefused(math.ceil(wait.total_seconds()))
@@ -162,31 +145,6 @@ class SignIn:
         ended = delete(SignInSession).where(SignInSession.token_digest == _digest(token))
         self._database.write(lambda session: session.execute(ended))
 
-    def _count_try(self, session: Session, subject: bytes) -> dt.timedelta | None:
-        """Count a try as failed until it succeeds; or return how long to wait before the next one."""
-        now = self._clock()
-        # Before our own row is locked: two transactions that delete and lock in any order would deadlock.
-        long_ago = now - FAILURE_WINDOW - LONGEST_DELAY
-        session.execute(delete(SignInThrottle).where(SignInThrottle.failed_at <= long_ago))
-        tries = self._lock_tries(session, subject, now)
-        if tries.blocked_until is not None and now < tries.blocked_until:
-            return tries.blocked_until - now
-        is_forgotten = now - (tries.blocked_until or tries.failed_at) >= FAILURE_WINDOW
-        tries.failures = 1 if is_forgotten else tries.failures + 1
-        tries.failed_at = now
-        tries.blocked_until = _blocked_until(now, tries.failures)
-        return None
-
-    def _lock_tries(self, session: Session, subject: bytes, now: dt.datetime) -> SignInThrottle:
-        """Return the row of a subject, new where there was none, and locked either way.
-
-        Looking first and inserting then would let two first tries at the same moment collide.
-        """
-        insert = sqlite.insert if self._database.is_sqlite else postgresql.insert
-        row = insert(SignInThrottle).values(subject=subject, failures=0, failed_at=now)
-        locked = row.on_conflict_do_update(index_elements=["subject"], set_={"subject": row.excluded.subject})
-        return session.scalars(locked.returning(SignInThrottle)).one()
-
     def _find_alive(self, address: str) -> Profile | None:
         if not is_storable(address):
             return None
@@ -208,7 +166,7 @@ class SignIn:
                 session.execute(
                     delete(SignInSession).where(SignInSession.created_at <= now - LONGEST_SESSION)
                 )
-                session.execute(delete(SignInThrottle).where(SignInThrottle.subject == subject))
+                forget_tries(session, subject)
                 session.add(_new_row(alive, token, now))
             return alive
 
@@ -226,31 +184,6 @@ class SignIn:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
-
-
-def _subject(address: str, client: str) -> bytes:
-    text = f"{_network_of(client)}\n{address}"
-    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
-
-
-def _network_of(client: str) -> str:
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return client
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((int(address), IPV6_CLIENT_BITS), strict=False))
-
-
-def _blocked_until(now: dt.datetime, failures: int) -> dt.datetime | None:
-    doublings = failures - FREE_FAILURES
-    if doublings < 0:
-        return None
-    # More doublings than reach the longest delay would overflow what a timedelta can hold.
-    return now + min(FIRST_DELAY * (1 << min(doublings, 8)), LONGEST_DELAY)
 
 
 def _new_row(profile: Profile, token: str, now: dt.datetime) -> SignInSession:
