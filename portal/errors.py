@@ -8,6 +8,8 @@
     │   └── InvalidContent      … a memory's content
     ├── NameTaken               the name or address is in use
     ├── LastAdministrator       the organisation would be left without an active administrator
+    ├── OwnAccess               administrators leave their own access to other administrators
+    ├── LinkNotValid            the one-time link cannot be used, or not any more
     ├── UnknownAction           no such decision
     ├── NotAnAdministrator      whoever decides is not an active administrator of the organisation
     ├── MemoryNotFound          no such memory here, or not one that the caller may touch
@@ -84,6 +86,24 @@ class LastAdministrator(AgentMemoryError):
     def __init__(self, profile_id: int) -> None:
         super().__init__(f"profile {profile_id} is the last active administrator of the organisation")
         self.profile_id = profile_id
+
+
+class OwnAccess(AgentMemoryError):
+    """An administrator would take away, or get round, their own access; nothing was written."""
+
+    def __init__(self, profile_id: int) -> None:
+        super().__init__(f"profile {profile_id} cannot do this to itself; another administrator can")
+        self.profile_id = profile_id
+
+
+class LinkNotValid(AgentMemoryError):
+    """A one-time link was used, was replaced by a newer one, has expired, or never was.
+
+    Which of them it is, nobody is told. Nothing was written.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("this one-time link is not valid, or not any more")
 
 
 class UnknownAction(AgentMemoryError, ValueError):

@@ -30,6 +30,7 @@ FIELDS: Final = (
     "version",
     "actor",
     "profile_id",
+    "person_id",
     "reference",
 )
 """What a line may hold beside time, level, logger, message, request id and error."""

@@ -229,6 +229,7 @@ class Profile(Base):
     theme: Mapped[Theme] = mapped_column(server_default=Theme.SYSTEM.value)
     keyboard_shortcuts: Mapped[bool] = mapped_column(server_default=true())
     created_at: Mapped[dt.datetime]
+    last_signed_in_at: Mapped[dt.datetime | None]
 
     organisation: Mapped[Organisation] = relationship(viewonly=True, lazy="raise")
 
@@ -494,6 +495,24 @@ class SignInSession(Base):
     profile_id: Mapped[int]
     created_at: Mapped[dt.datetime]
     seen_at: Mapped[dt.datetime]
+
+
+class OneTimeLink(Base):
+    """A link with which somebody sets a password, once. Its address holds a random token, this row a digest.
+
+    Nobody has two: a newer link takes the row of the older one.
+    """
+
+    __tablename__ = "one_time_link"
+    __table_args__ = (
+        ForeignKeyConstraint(["organisation_id", "profile_id"], ["profile.organisation_id", "profile.id"]),
+        UniqueConstraint("token_digest"),
+    )
+
+    organisation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    profile_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    token_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
+    expires_at: Mapped[dt.datetime]
 
 
 class SignInThrottle(Base):

@@ -23,12 +23,20 @@ def hash_password(password: str) -> str:
     :param password: 1 to 1,024 bytes of UTF-8; any characters.
     :raises portal.errors.InvalidInput: (``password``) it is empty or too long.
     """
+    check_password(password)
+    return _hasher.hash(_encode(password))
+
+
+def check_password(password: str) -> None:
+    """Refuse what :func:`hash_password` would, without the work.
+
+    :raises portal.errors.InvalidInput: (``password``) it is empty or too long.
+    """
     encoded = _encode(password)
     if not encoded:
         raise InvalidInput("password", "give a password; it must not be empty")
     if len(encoded) > MAX_PASSWORD_BYTES:
         raise InvalidInput("password", f"give at most {MAX_PASSWORD_BYTES:,} bytes")
-    return _hasher.hash(encoded)
 
 
 def check_hash(password_hash: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Signing in: who is at the other end of a request, and with which password.
+"""Signing in: who is at the other end of a request, and the password that lets them in.
 
 Whoever signs in gets a random token, and the database a row with its digest. The row is what counts:
 deleting it makes every copy of the token worthless at once.
@@ -7,25 +7,33 @@ deleting it makes every copy of the token worthless at once.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import logging
 import math
-import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Select, and_, bindparam, delete, select, update
-from sqlalchemy.orm import Session, contains_eager
+from sqlalchemy.orm import Session, contains_eager, joinedload
 
 from portal.contents import is_storable
 from portal.database import Database
 from portal.driver_rows import RowReader
-from portal.models import Clock, Organisation, Profile, SignInSession, from_microseconds, utc_now
-from portal.passwords import verify_password
+from portal.models import (
+    ActorKind,
+    Clock,
+    Organisation,
+    Profile,
+    SignInSession,
+    from_microseconds,
+    utc_now,
+)
+from portal.passwords import check_password, hash_password, verify_password
 from portal.throttle import Throttle, forget_tries, subject_of
+from portal.tokens import digest_of, end_ways_in, new_token
+from portal.transactions import fetch_in
 
 logger = logging.getLogger(__name__)
-
-TOKEN_BYTES = 32
 
 ADMINISTRATOR_IDLE_TIME = dt.timedelta(minutes=30)
 MEMBER_IDLE_TIME = dt.timedelta(hours=8)
@@ -65,7 +73,7 @@ class SignedIn:
 
 @dataclass(frozen=True)
 class SignInRefused:
-    """Nobody was signed in: the address and the password are not a pair, or there were too many tries.
+    """Nothing was done: the address and the password are not a pair, or there were too many tries.
 
     ``retry_after_seconds`` is None in the first case. In the second the password was not even looked at.
     """
@@ -104,13 +112,37 @@ class SignIn:
         subject = subject_of(address, client)
         wait = self._throttle.count_try(subject)
         if wait is not None:
-            logger.warning("sign-in refused: too many tries", extra={"action": "sign_in_throttled"})
-            return SignInRefused(math.ceil(wait.total_seconds()))
+            return _refuse_for(wait)
         profile = self._find_alive(address)
         if not verify_password(profile.password_hash if profile else None, password) or profile is None:
             logger.info("sign-in refused", extra={"action": "sign_in_refused"})
             return SignInRefused()
         return self._open_session(profile, subject)
+
+    def change_password(
+        self, signed_in: SignedIn, current: str, new: str, client: str
+    ) -> SignedIn | SignInRefused:
+        """Give somebody who is signed in another password of their own choice.
+
+        A wrong current password is a failed try like one of signing in, and counts with those. Every session
+        of theirs ends, and so does a one-time link; a new session takes the place of the one they asked from.
+
+        :param current: the password that they have, as proof that it is them; any text.
+        :param new: 1 to 1,024 bytes.
+        :param client: the network address that the request came from.
+        :returns: them with their new session; or why nothing was changed.
+        :raises portal.errors.InvalidInput: (``password``) the new one cannot be accepted; no try was counted.
+        """
+        check_password(new)
+        profile = signed_in.profile
+        subject = subject_of(profile.email_key, client)
+        wait = self._throttle.count_try(subject)
+        if wait is not None:
+            return _refuse_for(wait)
+        if not verify_password(profile.password_hash, current):
+            logger.info("password not changed", extra=_ids("password_refused", profile))
+            return SignInRefused()
+        return self._replace_password(signed_in, hash_password(new), subject)
 
     def find_signed_in(self, token: str) -> SignedIn | None:
         """Return who holds a token, or None where that is nobody any more.
@@ -118,7 +150,11 @@ class SignIn:
         It is nobody once the session ended, was idle for 30 minutes (administrators) or 8 hours
         (members) or is 12 hours old, and while the person or the organisation is not active.
         """
-        rows = self._database.fetch_rows(FIND_SIGNED_IN, {"digest": _digest(token)})
+        rows = self._database.fetch_rows(FIND_SIGNED_IN, {"digest": digest_of(token)})
+        return self._signed_in(token, rows)
+
+    def _signed_in(self, token: str, rows: Sequence[Sequence[Any]]) -> SignedIn | None:
+        """Return who is in a row of ``FIND_SIGNED_IN``, if there is one and the session is not over."""
         if not rows:
             return None
         [(created, seen, *found)] = rows
@@ -135,14 +171,14 @@ class SignIn:
             return
         seen = (
             update(SignInSession)
-            .where(SignInSession.token_digest == _digest(signed_in.token))
+            .where(SignInSession.token_digest == digest_of(signed_in.token))
             .values(seen_at=now)
         )
         self._database.write(lambda session: session.execute(seen))
 
     def sign_out(self, token: str) -> None:
         """End the session of a token, if there is one; every copy of the token is worthless then."""
-        ended = delete(SignInSession).where(SignInSession.token_digest == _digest(token))
+        ended = delete(SignInSession).where(SignInSession.token_digest == digest_of(token))
         self._database.write(lambda session: session.execute(ended))
 
     def _find_alive(self, address: str) -> Profile | None:
@@ -152,7 +188,7 @@ class SignIn:
         return self._database.read(lambda session: session.scalar(question))
 
     def _open_session(self, profile: Profile, subject: bytes) -> SignedIn | SignInRefused:
-        token = secrets.token_urlsafe(TOKEN_BYTES)
+        token = new_token()
         now = self._clock()
 
         def work(session: Session) -> Profile | None:
@@ -161,12 +197,13 @@ class SignIn:
             question = _select_alive().where(
                 Profile.id == profile.id, Profile.password_hash == profile.password_hash
             )
-            alive = session.scalar(question.with_for_update(read=True, of=Profile))
+            alive = session.scalar(question.with_for_update(key_share=True, of=Profile))
             if alive is not None:
                 session.execute(
                     delete(SignInSession).where(SignInSession.created_at <= now - LONGEST_SESSION)
                 )
                 forget_tries(session, subject)
+                alive.last_signed_in_at = now
                 session.add(_new_row(alive, token, now))
             return alive
 
@@ -176,19 +213,58 @@ class SignIn:
         logger.info("signed in", extra={"action": "signed_in", "profile_id": alive.id})
         return SignedIn(token, alive, now)
 
+    def _replace_password(
+        self, signed_in: SignedIn, password_hash: str, subject: bytes
+    ) -> SignedIn | SignInRefused:
+        token, now, profile_id = new_token(), self._clock(), signed_in.profile.id
+
+        def work(session: Session) -> Profile | None:
+            # While passwords were hashed somebody may have set another one, or ended this session. Whoever
+            # does locks the person first, so it has happened once we have the lock, or waits for us.
+            lock = select(Profile.id).where(Profile.id == profile_id)
+            session.execute(lock.with_for_update(key_share=True))
+            rows = fetch_in(session, FIND_SIGNED_IN, {"digest": digest_of(signed_in.token)})
+            found = self._signed_in(signed_in.token, rows)
+            if found is None or found.profile.password_hash != signed_in.profile.password_hash:
+                return None
+            changed = session.get_one(Profile, profile_id, options=[joinedload(Profile.organisation)])
+            changed.password_hash = password_hash
+            end_ways_in(session, changed)
+            forget_tries(session, subject)
+            session.add(_new_row(changed, token, now))
+            return changed
+
+        changed = self._database.write(work)
+        if changed is None:
+            return SignInRefused()
+        logger.info("person changed", extra=_ids("person_password_changed", changed))
+        return SignedIn(token, changed, now)
+
     def _is_over(self, profile: Profile, *, created_at: dt.datetime, seen_at: dt.datetime) -> bool:
         now = self._clock()
         idle_time = ADMINISTRATOR_IDLE_TIME if profile.is_administrator else MEMBER_IDLE_TIME
         return now - seen_at >= idle_time or now - created_at >= LONGEST_SESSION
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+def _refuse_for(wait: dt.timedelta) -> SignInRefused:
+    logger.warning("sign-in refused: too many tries", extra={"action": "sign_in_throttled"})
+    return SignInRefused(math.ceil(wait.total_seconds()))
+
+
+def _ids(action: str, profile: Profile) -> dict[str, object]:
+    """Return what the log says of somebody who does something to themselves."""
+    return {
+        "action": action,
+        "organisation_id": profile.organisation_id,
+        "person_id": profile.id,
+        "actor": ActorKind.PROFILE.value,
+        "profile_id": profile.id,
+    }
 
 
 def _new_row(profile: Profile, token: str, now: dt.datetime) -> SignInSession:
     return SignInSession(
-        token_digest=_digest(token),
+        token_digest=digest_of(token),
         organisation_id=profile.organisation_id,
         profile_id=profile.id,
         created_at=now,

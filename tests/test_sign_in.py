@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import func, select
 
 from portal.database import Database
+from portal.errors import InvalidInput
 from portal.models import Profile, SignInSession, SignInThrottle
+from portal.passwords import verify_password
 from portal.sign_in import SignedIn, SignIn, SignInRefused
 from tests.factories import PASSWORD, Clock, Personas, create_personas
 from tests.quick_passwords import give_everybody_a_password
@@ -357,3 +360,95 @@ def test_failures_of_long_ago_leave_the_database(database: Database, sign_in: Si
     clock.advance(minutes=30)
     fail(sign_in, times=1, email="other@acme.example")
     assert count(database, SignInThrottle) == 1
+
+
+# Changing one's own password
+
+
+def change(sign_in: SignIn, who: SignedIn, current: str = PASSWORD, new: str = "a new one") -> object:
+    return sign_in.change_password(who, current, new, HERE)
+
+
+def test_a_password_is_changed_by_whoever_knows_it(
+    database: Database, personas: Personas, sign_in: SignIn, ada: SignedIn, root: SignedIn
+) -> None:
+    elsewhere, link = signed_in(sign_in, ADA), personas.directory.make_link(personas.ada)
+    changed = change(sign_in, ada)
+    assert isinstance(changed, SignedIn)
+    # The browser that asked goes on with another token; every other way in is closed.
+    assert changed.token not in {ada.token, elsewhere.token}
+    holders = [who_holds(sign_in, one.token) for one in (changed, root, ada, elsewhere)]
+    assert [profile and profile.email for profile in holders] == [ADA, ROOT, None, None]
+    assert personas.directory.find_link(link.token) is None
+    assert sign_in.sign_in(ADA, PASSWORD, HERE) == SignInRefused()
+    assert isinstance(sign_in.sign_in(ADA, "a new one", HERE), SignedIn)
+
+
+def test_a_wrong_current_password_counts_as_one_of_signing_in(sign_in: SignIn, ada: SignedIn) -> None:
+    fail(sign_in, times=2)
+    assert [change(sign_in, ada, "wrong") for _ in range(3)] == [SignInRefused()] * 3
+    assert change(sign_in, ada) == SignInRefused(retry_after_seconds=60)
+    assert sign_in.sign_in(ADA, PASSWORD, HERE) == SignInRefused(retry_after_seconds=60)
+
+
+def test_the_right_current_password_clears_the_count(
+    database: Database, sign_in: SignIn, ada: SignedIn
+) -> None:
+    change(sign_in, ada, "wrong")
+    assert isinstance(change(sign_in, ada), SignedIn)
+    assert count(database, SignInThrottle) == 0
+
+
+@pytest.mark.parametrize("new", ["", "x" * 1_025])
+def test_a_new_password_that_cannot_be_accepted_costs_no_try(
+    database: Database, sign_in: SignIn, ada: SignedIn, new: str
+) -> None:
+    with pytest.raises(InvalidInput):
+        change(sign_in, ada, "wrong", new)
+    assert count(database, SignInThrottle) == 0
+    assert who_holds(sign_in, ada.token) is not None
+
+
+@pytest.mark.parametrize("interruption", ["set_password", "end_sessions", "deactivate"])
+def test_a_password_is_not_changed_by_a_session_that_ended_meanwhile(
+    database: Database, personas: Personas, clock: Clock, ada: SignedIn, interruption: str
+) -> None:
+    """The clock is asked when the password is about to be written, after the current one was found right."""
+    readings = 0
+    interruptions: dict[str, Callable[[], object]] = {
+        "set_password": lambda: personas.directory.set_password(personas.ada, "another one"),
+        "end_sessions": lambda: personas.directory.end_sessions(personas.ada),
+        "deactivate": lambda: personas.directory.deactivate(personas.ada),
+    }
+
+    def interrupt_meanwhile() -> dt.datetime:
+        nonlocal readings
+        readings += 1
+        if readings == 2:
+            interruptions[interruption]()
+        return clock.now
+
+    assert change(SignIn(database, clock=interrupt_meanwhile), ada) == SignInRefused()
+    assert count(database, SignInSession) == 0
+    found = personas.directory.find_profile(ADA)
+    assert found is not None
+    assert not verify_password(found.password_hash, "a new one")
+
+
+def test_of_two_changes_at_once_one_is_made(sign_in: SignIn, ada: SignedIn) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(lambda new: change(sign_in, ada, new=new), ["one", "other"]))
+    assert answers.count(SignInRefused()) == 1
+
+
+# When somebody last signed in
+
+
+def test_the_time_of_signing_in_is_kept(personas: Personas, sign_in: SignIn, clock: Clock) -> None:
+    assert personas.ada.last_signed_in_at is None
+    assert signed_in(sign_in, ADA).profile.last_signed_in_at == clock.now
+    clock.advance(hours=1)
+    fail(sign_in, times=1)
+    found = personas.directory.find_profile(ADA)
+    assert found is not None
+    assert found.last_signed_in_at == clock.now - dt.timedelta(hours=1)

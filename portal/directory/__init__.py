@@ -12,11 +12,15 @@
 from __future__ import annotations
 
 from portal.directory.definitions import Agents, Definitions
+from portal.directory.links import Links, NewLink
 from portal.directory.organisations import Organisations
+from portal.directory.people import People, Person
 from portal.directory.profiles import Profiles
 
+__all__ = ["Directory", "NewLink", "Person"]
 
-class Directory(Organisations, Profiles, Definitions, Agents):
+
+class Directory(Organisations, Profiles, Links, People, Definitions, Agents):
     """Sets up who and what there is. Each call is one transaction of its own.
 
     It is safe to share between threads. What is passed in and handed back are the mapped classes of

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 from portal.directory.names import check_name, check_slug, is_slug
 from portal.directory.removal import remove_organisation
 from portal.directory.rows import FOR_CHANGE, Part, get_row, identify, names_taken
-from portal.models import Organisation, SignInSession
+from portal.models import Organisation
+from portal.tokens import WAYS_IN
 
 
 class Organisations(Part):
@@ -47,7 +48,7 @@ class Organisations(Part):
     def deactivate_organisation(self, organisation: Organisation) -> Organisation:
         """Close an organisation: nobody in it can sign in or is signed in, and its agents are refused.
 
-        Nothing is deleted.
+        One-time links of its people end; nothing else is deleted.
 
         :returns: the organisation as it stands now.
         :raises portal.errors.InvalidInput: (``organisation``) it is gone.
@@ -57,7 +58,8 @@ class Organisations(Part):
         def work(session: Session) -> Organisation:
             found = get_row(session, Organisation, organisation_id, FOR_CHANGE)
             found.active = False
-            session.execute(delete(SignInSession).where(SignInSession.organisation_id == found.id))
+            for way_in in WAYS_IN:
+                session.execute(delete(way_in).where(way_in.organisation_id == found.id))
             return found
 
         return self._database.write(work)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, delete, func, select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
+from portal.changes import COMMAND_LINE
+from portal.directory.access import (
+    check_authority,
+    check_not_oneself,
+    complete,
+    lock_profile,
+    log_after_commit,
+    require_another_administrator,
+    select_people,
+)
 from portal.directory.names import check_email, check_name, check_role, check_theme, email_key
 from portal.directory.removal import remove_profile
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
-from portal.errors import InvalidInput, LastAdministrator
-from portal.models import Organisation, Profile, Role, SignInSession, Theme
+from portal.errors import InvalidInput
+from portal.models import Organisation, Profile, Role, Theme
 from portal.passwords import check_hash, hash_password
+from portal.tokens import end_sessions, end_ways_in
 
 
 class Profiles(Part):
-    """The directory's calls about people. What they hand back has its ``organisation`` loaded."""
+    """The directory's calls about people. What they hand back has its ``organisation`` loaded.
+
+    ``by`` is the administrator who does something, whose authority is then judged; None is the command line,
+    and whatever else sets an installation up.
+    """
 
     def create_profile(
         self,
@@ -56,7 +70,8 @@ class Profiles(Part):
             get_row(session, Organisation, organisation_id, FOR_REFERENCE)
             session.add(profile)
             session.flush()
-            return _complete(session, profile.id)
+            log_after_commit(session, "person_added", profile, COMMAND_LINE)
+            return complete(session, profile.id)
 
         with names_taken():
             return self._database.write(work)
@@ -66,29 +81,36 @@ class Profiles(Part):
         key = email_key(email)
         if key is None:
             return None
-        return self._database.read(lambda session: session.scalar(_select().where(Profile.email_key == key)))
+        return self._database.read(
+            lambda session: session.scalar(select_people().where(Profile.email_key == key))
+        )
 
     def find_profiles(self, organisation: Organisation) -> list[Profile]:
         """Return everybody in an organisation, active or not, by address."""
-        question = _select().where(Profile.organisation_id == identify(organisation, Organisation))
+        question = select_people().where(Profile.organisation_id == identify(organisation, Organisation))
         found = self._database.read(lambda session: session.scalars(question).all())
         return sorted(found, key=lambda profile: profile.email_key)
 
-    def set_role(self, profile: Profile, role: Role | str) -> Profile:
+    def set_role(self, profile: Profile, role: Role | str, *, by: Profile | None = None) -> Profile:
         """Make somebody a member or an administrator. It counts from their next request on.
 
         :returns: the person as they stand now.
         :raises portal.errors.InvalidInput: (``role``, ``profile``) there is no such role, or nobody.
+        :raises portal.errors.NotAnAdministrator: ``by`` is no active administrator of the organisation.
+        :raises portal.errors.OwnAccess: ``by`` would not be an administrator any more.
         :raises portal.errors.LastAdministrator: nobody active would administer the organisation.
         """
         profile_id, new_role = identify(profile, Profile), check_role(role)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id)
+            found = lock_profile(session, profile_id)
+            actor = check_authority(session, by, found.organisation_id)
             if new_role != Role.ADMINISTRATOR:
-                _require_another_administrator(session, found)
+                check_not_oneself(found, by)
+                require_another_administrator(session, found)
             found.role = new_role
-            return _finish(session, found)
+            log_after_commit(session, f"person_made_{new_role.value}", found, actor)
+            return complete(session, found.id)
 
         return self._database.write(work)
 
@@ -110,12 +132,12 @@ class Profiles(Part):
                 found.theme = new_theme
             if keyboard_shortcuts is not None:
                 found.keyboard_shortcuts = keyboard_shortcuts
-            return _finish(session, found)
+            return complete(session, found.id)
 
         return self._database.write(work)
 
     def set_password(self, profile: Profile, password: str | None) -> Profile:
-        """Give somebody another password, or none. Wherever they are signed in, they are signed out.
+        """Give somebody another password, or none. They are signed out everywhere, and their link ends.
 
         :param password: 1 to 1,024 bytes, or None: then they cannot sign in with a password.
         :returns: the person as they stand now.
@@ -126,47 +148,72 @@ class Profiles(Part):
         password_hash = None if password is None else hash_password(password)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id)
+            found = lock_profile(session, profile_id)
             found.password_hash = password_hash
-            _sign_out(session, found)
-            return _finish(session, found)
+            end_ways_in(session, found)
+            log_after_commit(session, "person_password_set", found, COMMAND_LINE)
+            return complete(session, found.id)
 
         return self._database.write(work)
 
-    def deactivate(self, profile: Profile) -> Profile:
+    def deactivate(self, profile: Profile, *, by: Profile | None = None) -> Profile:
         """Keep somebody out: they are signed out, cannot sign in, and their agents are refused.
 
-        Nothing is deleted.
+        Their one-time link ends; nothing else is deleted.
 
         :returns: the person as they stand now.
         :raises portal.errors.InvalidInput: (``profile``) there is nobody any more.
+        :raises portal.errors.NotAnAdministrator: ``by`` is no active administrator of the organisation.
+        :raises portal.errors.OwnAccess: ``by`` is this person.
         :raises portal.errors.LastAdministrator: nobody active would administer the organisation.
         """
         profile_id = identify(profile, Profile)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id)
-            _require_another_administrator(session, found)
+            found = lock_profile(session, profile_id)
+            actor = check_authority(session, by, found.organisation_id)
+            check_not_oneself(found, by)
+            require_another_administrator(session, found)
             found.active = False
-            _sign_out(session, found)
-            return _finish(session, found)
+            end_ways_in(session, found)
+            log_after_commit(session, "person_deactivated", found, actor)
+            return complete(session, found.id)
 
         return self._database.write(work)
 
-    def activate(self, profile: Profile) -> Profile:
+    def activate(self, profile: Profile, *, by: Profile | None = None) -> Profile:
         """Let somebody in again.
 
         :returns: the person as they stand now.
         :raises portal.errors.InvalidInput: (``profile``) there is nobody any more.
+        :raises portal.errors.NotAnAdministrator: ``by`` is no active administrator of the organisation.
         """
         profile_id = identify(profile, Profile)
 
         def work(session: Session) -> Profile:
-            found = _lock(session, profile_id)
+            found = lock_profile(session, profile_id)
+            actor = check_authority(session, by, found.organisation_id)
             found.active = True
-            return _finish(session, found)
+            log_after_commit(session, "person_activated", found, actor)
+            return complete(session, found.id)
 
         return self._database.write(work)
+
+    def end_sessions(self, profile: Profile, *, by: Profile | None = None) -> None:
+        """Sign somebody out wherever they are signed in. They can sign in again at once.
+
+        :raises portal.errors.InvalidInput: (``profile``) there is nobody any more.
+        :raises portal.errors.NotAnAdministrator: ``by`` is no active administrator of the organisation.
+        """
+        profile_id = identify(profile, Profile)
+
+        def work(session: Session) -> None:
+            found = lock_profile(session, profile_id)
+            actor = check_authority(session, by, found.organisation_id)
+            end_sessions(session, found)
+            log_after_commit(session, "person_signed_out", found, actor)
+
+        self._database.write(work)
 
     def erase_profile(self, profile: Profile) -> None:
         """Erase a person with their agents and everything that is theirs, for good.
@@ -181,52 +228,9 @@ class Profiles(Part):
         profile_id = identify(profile, Profile)
 
         def work(session: Session) -> None:
-            found = _lock(session, profile_id)
-            _require_another_administrator(session, found)
+            found = lock_profile(session, profile_id)
+            require_another_administrator(session, found)
+            log_after_commit(session, "person_erased", found, COMMAND_LINE)
             remove_profile(session, found, self._clock())
 
         self._database.write(work)
-
-
-def _select() -> Select[Profile]:
-    return select(Profile).options(joinedload(Profile.organisation, innerjoin=True))
-
-
-def _complete(session: Session, profile_id: int) -> Profile:
-    question = _select().where(Profile.id == profile_id).execution_options(populate_existing=True)
-    return session.scalars(question).one()
-
-
-def _finish(session: Session, profile: Profile) -> Profile:
-    session.flush()
-    return _complete(session, profile.id)
-
-
-def _lock(session: Session, profile_id: int) -> Profile:
-    """Lock a person, after their organisation: so no two of its administrators go at the same time."""
-    organisation_id = get_row(session, Profile, profile_id).organisation_id
-    get_row(session, Organisation, organisation_id, FOR_CHANGE)
-    return get_row(session, Profile, profile_id, FOR_CHANGE)
-
-
-def _require_another_administrator(session: Session, profile: Profile) -> None:
-    """Refuse if this is the last active administrator. The organisation has to be locked."""
-    if not (profile.active and profile.is_administrator):
-        return
-    others = select(func.count()).where(
-        Profile.organisation_id == profile.organisation_id,
-        Profile.id != profile.id,
-        Profile.role == Role.ADMINISTRATOR,
-        Profile.active,
-    )
-    if session.scalar(others) == 0:
-        raise LastAdministrator(profile.id)
-
-
-def _sign_out(session: Session, profile: Profile) -> None:
-    session.execute(
-        delete(SignInSession).where(
-            SignInSession.organisation_id == profile.organisation_id,
-            SignInSession.profile_id == profile.id,
-        )
-    )

@@ -24,10 +24,10 @@ from portal.models import (
     MemoryEvent,
     Organisation,
     Profile,
-    SignInSession,
     Status,
 )
 from portal.recall import select_memories
+from portal.tokens import WAYS_IN, end_ways_in
 
 
 def remove_profile(session: Session, profile: Profile, now: dt.datetime) -> None:
@@ -39,9 +39,7 @@ def remove_profile(session: Session, profile: Profile, now: dt.datetime) -> None
     for memory in _lock_own_memories(session, profile):
         remove_memory(session, change, memory)
     _take_name_away(session, profile)
-    _delete(
-        session, SignInSession, SignInSession.organisation_id == here, SignInSession.profile_id == profile.id
-    )
+    end_ways_in(session, profile)
     _delete(session, Agent, Agent.organisation_id == here, Agent.owner_id == profile.id)
     _delete(session, Profile, Profile.organisation_id == here, Profile.id == profile.id)
 
@@ -66,7 +64,7 @@ def remove_organisation(session: Session, organisation: Organisation) -> None:
         rows = select(kind.id).where(kind.organisation_id == here).order_by(kind.id)
         session.execute(rows.with_for_update(**FOR_CHANGE)).all()
     _lock_agents(session, Agent.organisation_id == here)
-    for table in (MemoryEvent, AgentMemory, Agent, AgentDefinition, SignInSession, Profile):
+    for table in (MemoryEvent, AgentMemory, Agent, AgentDefinition, *WAYS_IN, Profile):
         _delete(session, table, table.organisation_id == here)
     _delete(session, Organisation, Organisation.id == here)
 

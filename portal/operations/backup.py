@@ -19,8 +19,9 @@ from sqlalchemy import URL, delete, inspect, make_url
 
 from portal.database import Database
 from portal.errors import InvalidInput, MaintenanceFailed
-from portal.models import Base, SignInSession
+from portal.models import Base
 from portal.operations.schema import sqlite_path
+from portal.tokens import WAYS_IN
 
 NO_PROGRAM = """\
 {} is not on the PATH; install PostgreSQL's client programs, of the server's version or a newer one \
@@ -47,7 +48,8 @@ def back_up(database: Database, file: Path) -> None:
 def restore(database: Database, file: Path) -> None:
     """Bring a backup back into a database that is empty, and sign everybody out.
 
-    Sessions that ended since the backup was made would otherwise be open again.
+    Sessions that ended since the backup was made would otherwise be open again, and links that were used
+    since could be used again.
 
     :param database: on SQLite a file that is not there yet, on PostgreSQL a database without our tables.
     :param file: what :func:`back_up` wrote. Its schema may be an older one: upgrade it afterwards.
@@ -63,7 +65,7 @@ def restore(database: Database, file: Path) -> None:
         _require_portal(file)
         with created(path) as partial:
             _copy(file, partial)
-    database.write(lambda session: session.execute(delete(SignInSession)))
+    _close_ways_in(database)
 
 
 @contextmanager
@@ -86,6 +88,14 @@ def created(file: Path) -> Iterator[Path]:
         partial.replace(file)
         undo.pop_all()
     _sync(file.parent)
+
+
+def _close_ways_in(database: Database) -> None:
+    tables = inspect(database.engine).get_table_names()
+    for way_in in WAYS_IN:
+        # An older schema has not all of them.
+        if way_in.__tablename__ in tables:
+            database.write(lambda session, way_in=way_in: session.execute(delete(way_in)))  # type: ignore[misc]
 
 
 def _create_private(file: Path) -> None:

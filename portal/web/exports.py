@@ -87,12 +87,14 @@ def inert(cell: str | int) -> str | int:
 
 
 def about(person: Profile) -> Values:
+    last = person.last_signed_in_at
     return {
         "name": person.name,
         "email": person.email,
         "organisation": person.organisation.name,
         "role": person.role,
         "created_at": format_time(person.created_at),
+        "last_signed_in_at": None if last is None else format_time(last),
     }
 
 

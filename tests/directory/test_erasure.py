@@ -32,6 +32,7 @@ NOTHING_LEFT = {
     "memory_event": 0,
     "sign_in_session": 0,
     "sign_in_throttle": 0,
+    "one_time_link": 0,
 }
 
 
@@ -152,17 +153,20 @@ def test_the_key_of_a_proposal_that_nobody_decided_on_goes_from_its_events(
     assert keys == {None, "fiscal_year", "invoice_address", "office"}
 
 
-def test_an_erased_persons_row_agents_and_sessions_go(
+def test_an_erased_persons_row_agents_sessions_and_link_go(
     story: Personas, database: Database, clock: Clock
 ) -> None:
     sign_in(database, story.ada, clock.now)
     sign_in(database, story.bob, clock.now)
+    for profile in (story.ada, story.bob):
+        story.directory.make_link(profile)
     before = count_rows(database)
     story.directory.erase_profile(story.ada)
     after = count_rows(database)
     assert story.directory.find_profile("ada@acme.example") is None
     assert (after["profile"], after["agent"]) == (before["profile"] - 1, before["agent"] - 2)
     assert signed_in(database) == [story.bob.id]
+    assert (before["one_time_link"], after["one_time_link"]) == (2, 1)
 
 
 def test_an_erased_persons_agent_is_refused_and_their_address_is_free(
@@ -220,6 +224,7 @@ def test_an_organisation_goes_with_everything_in_it_and_with_nothing_else(
     manager.remember(story.agent(story.eve), "nickname", "Evie")
     for profile in (story.ada, story.eve):
         sign_in(database, profile, clock.now)
+        story.directory.make_link(profile)
     story.directory.delete_organisation(story.acme)
     assert count_rows(database) == NOTHING_LEFT | {
         "organisation": 1,
@@ -229,6 +234,7 @@ def test_an_organisation_goes_with_everything_in_it_and_with_nothing_else(
         "agent_memory": 1,
         "memory_event": 1,
         "sign_in_session": 1,
+        "one_time_link": 1,
     }
     story.directory.delete_organisation(story.globex)
     assert count_rows(database) == NOTHING_LEFT

@@ -124,6 +124,7 @@ def test_a_password_that_cannot_be_accepted_changes_nothing(
         (lambda personas: personas.directory.set_password(personas.ada, None), True),
         (lambda personas: personas.directory.deactivate(personas.ada), True),
         (lambda personas: personas.directory.erase_profile(personas.ada), True),
+        (lambda personas: personas.directory.end_sessions(personas.ada), True),
         (lambda personas: personas.directory.set_role(personas.ada, "administrator"), False),
         (lambda personas: personas.directory.activate(personas.ada), False),
     ],
@@ -226,6 +227,8 @@ def test_nobody_can_be_changed_once_they_are_erased(personas: Personas) -> None:
         lambda: personas.directory.set_password(personas.ada, None),
         lambda: personas.directory.deactivate(personas.ada),
         lambda: personas.directory.activate(personas.ada),
+        lambda: personas.directory.end_sessions(personas.ada),
+        lambda: personas.directory.make_link(personas.ada),
         lambda: personas.directory.erase_profile(personas.ada),
     ]
     for call in calls:

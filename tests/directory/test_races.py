@@ -10,9 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from portal.database import Database
-from portal.errors import AgentMemoryError, InvalidInput, LastAdministrator, NameTaken
+from portal.errors import (
+    AgentMemoryError,
+    InvalidInput,
+    LastAdministrator,
+    LinkNotValid,
+    NameTaken,
+    NotAnAdministrator,
+)
 from portal.manager import AgentMemoryManager
 from portal.models import Profile
+from portal.passwords import verify_password
 from tests.directory.rows import count_rows
 from tests.factories import Personas
 
@@ -109,3 +117,51 @@ def test_nothing_is_left_of_an_organisation_that_is_deleted_while_people_join(
     assert set(outcomes) <= {"New", InvalidInput, None}
     rows = count_rows(database)
     assert (rows["organisation"], rows["profile"], rows["agent"]) == (1, 1, 0)
+
+
+def test_of_many_uses_of_one_link_one_sets_its_password(personas: Personas) -> None:
+    directory = personas.directory
+    token = directory.make_link(personas.ada).token
+    uses = [lambda n=number: directory.use_link(token, f"password {n}") for number in range(4)]
+    outcomes = at_once(uses)
+    assert outcomes.count(LinkNotValid) == 3
+    [(winner, used)] = [(number, one) for number, one in enumerate(outcomes) if isinstance(one, Profile)]
+    assert verify_password(used.password_hash, f"password {winner}")
+
+
+def test_of_many_links_at_once_one_is_left(personas: Personas) -> None:
+    directory = personas.directory
+    outcomes = at_once([lambda: directory.make_link(personas.ada).token] * 6)
+    assert len(set(outcomes)) == 6
+    assert sum(directory.find_link(str(token)) is not None for token in outcomes) == 1
+
+
+def test_two_administrators_who_demote_each_other_leave_one(personas: Personas) -> None:
+    directory = personas.directory
+    for _ in range(ROUNDS):
+        directory.set_role(personas.ada, "administrator")
+        directory.set_role(personas.root, "administrator")
+        outcomes = at_once(
+            [
+                lambda: directory.set_role(personas.ada, "member", by=personas.root).id,
+                lambda: directory.set_role(personas.root, "member", by=personas.ada).id,
+            ]
+        )
+        # Whoever comes second is an administrator no more.
+        assert outcomes.count(NotAnAdministrator) == 1
+
+
+def test_nobody_gets_in_by_a_link_who_is_kept_out_at_the_same_moment(
+    personas: Personas, database: Database
+) -> None:
+    directory = personas.directory
+    for end in (directory.deactivate, directory.erase_profile):
+        token = directory.make_link(personas.ada).token
+        used, _ = at_once(
+            [lambda: directory.use_link(token, "open sesame").id, lambda: end(personas.ada)]  # noqa: B023
+        )
+        assert used in {LinkNotValid, personas.ada.id}
+        assert count_rows(database)["one_time_link"] == 0
+        assert directory.find_link(token) is None
+        if end == directory.deactivate:
+            directory.activate(personas.ada)

@@ -147,6 +147,11 @@ ROWS: Mapping[str, Rows] = {
         ],
         "sign_in_throttle": [{"subject": b"\x02" * 32, "failures": 3, "failed_at": AT}],
     },
+    "0002": {
+        "one_time_link": [
+            {"organisation_id": 1, "profile_id": 1, "token_digest": b"\x03" * 32, "expires_at": AT + 1},
+        ],
+    },
 }
 
 Snapshot = dict[str, list[dict[str, Any]]]

@@ -19,9 +19,9 @@ from portal.cli import main
 from portal.database import Database
 from portal.errors import InvalidInput, MaintenanceFailed
 from portal.manager import AgentMemoryManager
-from portal.models import SignInSession
+from portal.models import OneTimeLink, SignInSession
 from portal.operations.backup import back_up, restore
-from portal.operations.schema import sqlite_path
+from portal.operations.schema import find_schema_problem, sqlite_path
 from tests.databases import Databases, opened
 from tests.factories import Personas
 from tests.installation import clean_environment
@@ -55,12 +55,28 @@ def test_everything_comes_back_as_it_was(database: Database, elsewhere: Database
 
 
 @pytest.mark.usefixtures("personas")
-def test_nobody_is_signed_in_after_a_restore(database: Database, elsewhere: Database, file: Path) -> None:
-    counting = select(func.count()).select_from(SignInSession)
-    assert database.read(lambda session: session.scalar(counting)) == 1
+def test_nobody_gets_in_without_a_password_after_a_restore(
+    database: Database, elsewhere: Database, file: Path, personas: Personas
+) -> None:
+    personas.directory.make_link(personas.bob)
     back_up(database, file)
     restore(elsewhere, file)
-    assert elsewhere.read(lambda session: session.scalar(counting)) == 0
+    for table in (SignInSession, OneTimeLink):
+        counting = select(func.count()).select_from(table)
+        assert database.read(lambda session: session.scalar(counting)) == 1  # noqa: B023
+        assert elsewhere.read(lambda session: session.scalar(counting)) == 0  # noqa: B023
+
+
+def test_a_backup_of_an_older_schema_comes_back(
+    databases: Databases, elsewhere: Database, file: Path
+) -> None:
+    with databases.empty() as url, opened(url) as older:
+        older.upgrade("0001")
+        back_up(older, file)
+    restore(elsewhere, file)
+    assert find_schema_problem(elsewhere) is not None
+    elsewhere.upgrade()
+    assert find_schema_problem(elsewhere) is None
 
 
 def test_a_backup_made_while_others_write_holds_one_moment(

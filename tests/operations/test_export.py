@@ -25,7 +25,7 @@ COLUMNS = {
     "organisation": {"id", "name", "slug", "active", "created_at"},
     "profile": {
         *("id", "organisation_id", "email", "name", "role", "active", "theme", "keyboard_shortcuts"),
-        "created_at",
+        *("created_at", "last_signed_in_at"),
     },
     "definition": {
         *("id", "organisation_id", "name", "title", "description", "memory_limit", "memory_characters"),

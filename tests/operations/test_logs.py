@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from portal.changes import COMMAND_LINE, Change, remove_memory
 from portal.database import Database
-from portal.errors import MemoryNotFound
+from portal.errors import LastAdministrator, MemoryNotFound
 from portal.logs import JsonLines, request_id
 from portal.manager import AgentMemoryManager
 from portal.models import EventAction, utc_now
@@ -180,6 +180,47 @@ def test_a_change_that_is_rolled_back_leaves_no_line(
     with pytest.raises(KeyboardInterrupt):
         database.write(work)
     assert changes == []
+
+
+def test_every_change_of_a_person_is_a_line_with_ids_alone(personas: Personas) -> None:
+    directory, root = personas.directory, personas.root
+    with logged_lines() as lines:
+        link = directory.invite(personas.acme, email="zoe@acme.example", name="Zoë", by=root)
+        zoe = link.profile
+        directory.use_link(link.token, "open sesame")
+        directory.make_link(zoe, by=root)
+        for role in ("administrator", "member"):
+            directory.set_role(zoe, role, by=root)
+        directory.end_sessions(zoe, by=root)
+        directory.deactivate(zoe, by=root)
+        directory.activate(zoe, by=root)
+        with pytest.raises(LastAdministrator):
+            directory.deactivate(root)
+        directory.set_password(zoe, None)
+        directory.erase_profile(zoe)
+    for line in lines:
+        del line["time"]
+    ids = {
+        "organisation_id": personas.acme.id,
+        "person_id": zoe.id,
+        "level": "info",
+        "logger": "portal.directory.access",
+        "message": "person changed",
+    }
+    by_root = {"actor": "profile", "profile_id": root.id}
+    by_zoe = {"actor": "profile", "profile_id": zoe.id}
+    assert lines == [
+        ids | {"action": "person_invited"} | by_root,
+        ids | {"action": "person_link_used"} | by_zoe,
+        ids | {"action": "person_link_made"} | by_root,
+        ids | {"action": "person_made_administrator"} | by_root,
+        ids | {"action": "person_made_member"} | by_root,
+        ids | {"action": "person_signed_out"} | by_root,
+        ids | {"action": "person_deactivated"} | by_root,
+        ids | {"action": "person_activated"} | by_root,
+        ids | {"action": "person_password_set", "actor": "command line"},
+        ids | {"action": "person_erased", "actor": "command line"},
+    ]
 
 
 def test_nothing_is_written_unless_a_program_sets_logging_up(database: Database, personas: Personas) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from portal.directory import Directory
@@ -95,7 +98,11 @@ def assert_nothing_is_left_of(arena: Arena, profile: Profile) -> None:
 @pytest.mark.parametrize("end", ["erase_profile", "deactivate"])
 def test_an_administrator_goes_while_deciding(arena: Arena, end: str) -> None:
     """Each decision was theirs to make, or is refused; none fails on the way."""
-    method = {"erase_profile": Directory.erase_profile, "deactivate": Directory.deactivate}[end]
+    ends: dict[str, Callable[[Any, Profile], object]] = {
+        "erase_profile": Directory.erase_profile,
+        "deactivate": Directory.deactivate,
+    }
+    method = ends[end]
     for number in range(ROUNDS):
         leaving = hire(arena, f"leaving{number}", "administrator")
         own = arena.personas.agent(leaving)
