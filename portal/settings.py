@@ -108,7 +108,7 @@ class Settings:
             secret_key=_secret(mapping, "SECRET_KEY"),
             secret_key_fallbacks=tuple(re.findall(r"[^\s,]+", _secret(mapping, "SECRET_KEY_FALLBACKS"))),
             database_url=database_url_from(mapping),
-            public_url=_value(mapping, "PUBLIC_URL") or DEFAULT_PUBLIC_URL,
+            public_url=public_url_from(mapping),
             proxy_hops=_number(mapping, "PROXY_HOPS", default=0),
             metrics_token=_secret(mapping, "METRICS_TOKEN"),
             log_level=_value(mapping, "LOG_LEVEL").lower() or "info",
@@ -141,6 +141,16 @@ def database_url_from(mapping: Mapping[str, str]) -> str:
     :raises portal.errors.InvalidInput: the file that should hold it cannot be read, or both are given.
     """
     return _secret(mapping, "DATABASE_URL") or DEFAULT_DATABASE_URL
+
+
+def public_url_from(mapping: Mapping[str, str]) -> str:
+    """Return the address of the portal alone, for programs that serve no pages but name one.
+
+    :raises portal.errors.InvalidInput: it cannot be accepted.
+    """
+    url = _value(mapping, "PUBLIC_URL") or DEFAULT_PUBLIC_URL
+    _check_public_url(url)
+    return url
 
 
 def variables_of(setting: Field[Any]) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 from portal.cli import main
 from portal.database import Database
 from portal.directory import Directory
-from portal.models import Profile
+from portal.models import Profile, utc_now
 from portal.passwords import verify_password
 from tests.addresses import eventually_answers, free_port
+from tests.directory.rows import sign_in, signed_in
 from tests.factories import Personas, create_personas
 
 ROOT = Path(__file__).parent.parent
@@ -101,6 +102,47 @@ def test_people_are_changed_by_their_address(database: Database, personas: Perso
     assert find(database, "bob@acme.example").active
     succeed(database, "profile", "erase", "bob@acme.example", "--yes")
     assert personas.directory.find_profile("bob@acme.example") is None
+
+
+def test_people_get_one_time_links_for_the_portal(database: Database, personas: Personas) -> None:
+    invited = succeed(
+        database,
+        *("profile", "invite", "zoe@acme.example", "--organisation", "acme"),
+        *("--name", "Zoë", "--role", "administrator"),
+    )
+    again = succeed(database, "profile", "link", "ZOE@acme.example")
+    tokens = []
+    for printed in (invited, again):
+        address, words = printed.splitlines()
+        assert address.startswith("http://127.0.0.1:8000/welcome/")
+        assert words.startswith("Hand it to zoe@acme.example. It works once, until 2")
+        tokens.append(address.rpartition("/")[2])
+    assert personas.directory.find_link(tokens[0]) is None
+    found = personas.directory.find_link(tokens[1])
+    assert found is not None
+    assert (found.name, found.is_administrator) == ("Zoë", True)
+
+
+def test_people_are_listed_and_signed_out(database: Database, personas: Personas) -> None:
+    sign_in(database, personas.ada, utc_now())
+    personas.directory.deactivate(personas.bob)
+    listed = succeed(database, "profile", "list", "--organisation", "acme")
+    assert [line.split("\t") for line in listed.splitlines()] == [
+        ["ada@acme.example", "member", "without a password", "never", "Ada"],
+        ["bob@acme.example", "member", "deactivated", "never", "Bob"],
+        ["root@acme.example", "administrator", "without a password", "never", "Root"],
+    ]
+    succeed(database, "profile", "end-sessions", "ada@acme.example")
+    assert signed_in(database) == []
+
+
+def test_a_link_is_made_for_an_address_that_can_be_one(database: Database, personas: Personas) -> None:
+    environment = {"PORTAL_DATABASE_URL": database.url, "PORTAL_PUBLIC_URL": "memory.example"}
+    done = CliRunner().invoke(main, ["profile", "link", "ada@acme.example"], env=environment)
+    assert (done.exit_code, "PORTAL_PUBLIC_URL" in done.stderr) == (2, True)
+    ada = personas.directory.find_person(personas.acme, personas.ada.id)
+    assert ada is not None
+    assert ada.link_expires_at is None
 
 
 @pytest.mark.usefixtures("personas")

@@ -10,9 +10,10 @@ import click
 
 from portal.cli.memory import mcp, memory
 from portal.cli.operations import backup, check, events, export, restore, upgrade, vacuum
+from portal.cli.people import profile
 from portal.cli.places import ClearErrors
 from portal.cli.serving import demo, serve
-from portal.cli.setup import definition, organisation, profile
+from portal.cli.setup import definition, organisation
 
 
 @click.group(cls=ClearErrors, context_settings={"help_option_names": ["-h", "--help"]})

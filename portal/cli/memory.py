@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from portal.cli.people import get_profile
 from portal.cli.places import database_option, opened
-from portal.cli.setup import get_profile
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
 from portal.mcp import serve

@@ -1,8 +1,7 @@
-"""``portal organisation``, ``portal profile`` and ``portal definition``: who and what there is."""
+"""``portal organisation`` and ``portal definition``: what there is."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,11 +10,9 @@ import click
 from portal.cli.places import Refused, database_option, opened
 from portal.directory import Directory
 from portal.errors import InvalidInput, NameTaken
-from portal.models import Organisation, Profile, Role
+from portal.models import Organisation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-ROLE = click.Choice([role.value for role in Role])
 
 organisation_option = click.option(
     "--organisation", "slug", metavar="SLUG", required=True, help="In which organisation."
@@ -36,93 +33,6 @@ def add_organisation(slug: str, name: str, database_url: str) -> None:
     with opened(database_url) as database:
         Directory(database).create_organisation(name=name, slug=slug)
     click.echo(f"Organisation {slug} was added.")
-
-
-@click.group()
-def profile() -> None:
-    """People. Passwords are asked for, or read from one line of standard input."""
-
-
-@profile.command("add")
-@click.argument("email")
-@organisation_option
-@click.option("--name", required=True, help="What others read.")
-@click.option("--role", type=ROLE, default=Role.MEMBER.value, show_default=True)
-@click.option("--no-password", is_flag=True, help="Ask for no password: nobody can sign in with one.")
-@database_option
-def add_profile(*, email: str, slug: str, name: str, role: str, no_password: bool, database_url: str) -> None:
-    """Add a person, who signs in with the address EMAIL."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        place = get_organisation(directory, slug)
-        password = None if no_password else read_password()
-        directory.create_profile(place, email=email, name=name, role=role, password=password)
-    click.echo(f"{email} was added to {slug} as {role}.")
-
-
-@profile.command("password")
-@click.argument("email")
-@click.option("--none", "no_password", is_flag=True, help="Take the password away instead.")
-@database_option
-def set_password(*, email: str, no_password: bool, database_url: str) -> None:
-    """Set another password, and sign the person out everywhere."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        person = get_profile(directory, email)
-        directory.set_password(person, None if no_password else read_password())
-    click.echo(f"{email} has {'no' if no_password else 'a new'} password, and is signed out everywhere.")
-
-
-@profile.command("role")
-@click.argument("email")
-@click.argument("role", type=ROLE)
-@database_option
-def set_role(email: str, role: str, database_url: str) -> None:
-    """Make a person a member or an administrator."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.set_role(get_profile(directory, email), role)
-    click.echo(f"{email} is {role} now.")
-
-
-@profile.command("deactivate")
-@click.argument("email")
-@database_option
-def deactivate_profile(email: str, database_url: str) -> None:
-    """Keep a person and their agents out; nothing is deleted."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.deactivate(get_profile(directory, email))
-    click.echo(f"{email} cannot sign in any more, and their agents are refused.")
-
-
-@profile.command("activate")
-@click.argument("email")
-@database_option
-def activate_profile(email: str, database_url: str) -> None:
-    """Let a person and their agents in again."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.activate(get_profile(directory, email))
-    click.echo(f"{email} can sign in again.")
-
-
-@profile.command("erase")
-@click.argument("email")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@database_option
-def erase_profile(*, email: str, yes: bool, database_url: str) -> None:
-    """Erase a person with everything that is theirs, for good.
-
-    Confirmed account facts stay, with nobody named as their source.
-    """
-    with opened(database_url) as database:
-        directory = Directory(database)
-        person = get_profile(directory, email)
-        if not yes:
-            click.confirm(f"Erase {email} and everything that their agents remember?", abort=True, err=True)
-        directory.erase_profile(person)
-    click.echo(f"{email} was erased.")
 
 
 @click.group()
@@ -192,21 +102,3 @@ def get_organisation(directory: Directory, slug: str) -> Organisation:
     if found is None:
         raise Refused("no organisation has this slug")
     return found
-
-
-def get_profile(directory: Directory, email: str) -> Profile:
-    """Return the person with that address.
-
-    :raises Refused: there is nobody.
-    """
-    found = directory.find_profile(email)
-    if found is None:
-        raise Refused("nobody has this address")
-    return found
-
-
-def read_password() -> str:
-    """Ask for a password twice at a terminal, and elsewhere read one line of standard input."""
-    if sys.stdin.isatty():
-        return str(click.prompt("Password", hide_input=True, confirmation_prompt="Again", err=True))
-    return sys.stdin.readline().rstrip("\r\n")

@@ -11,11 +11,13 @@ from portal.database import Database
 from portal.models import Clock, utc_now
 from portal.settings import Settings
 from portal.web import assets, auth, errors, filters, fragments, guard, headers, metrics, request_log
-from portal.web.addresses import DefinitionConverter, MemoryIdConverter
+from portal.web.accounts import accounts
+from portal.web.addresses import DefinitionConverter, IdConverter, TokenConverter
 from portal.web.administrators import administrators
 from portal.web.exports import exports
 from portal.web.health import health
 from portal.web.owners import owners
+from portal.web.people import people
 from portal.web.preferences import preferences
 from portal.web.services import EXTENSION, Services, db
 
@@ -41,7 +43,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
     # The log comes first, so that what the guard refuses is in it too.
     for part in (request_log, assets, guard, auth, errors, filters, fragments, headers, metrics):
         part.init_app(app)
-    for blueprint in (health, owners, exports, administrators, preferences):
+    for blueprint in (health, owners, exports, administrators, people, accounts, preferences):
         app.register_blueprint(blueprint)
     return app
 
@@ -85,7 +87,8 @@ def _set_up_templates(app: Flask) -> None:
 
 def _set_up_addresses(app: Flask) -> None:
     app.url_map.converters["definition"] = DefinitionConverter
-    app.url_map.converters["memory_id"] = MemoryIdConverter
+    app.url_map.converters["memory_id"] = app.url_map.converters["profile_id"] = IdConverter
+    app.url_map.converters["token"] = TokenConverter
     # Werkzeug corrects an address by a redirect that names the host of the request.
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False

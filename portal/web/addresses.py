@@ -22,32 +22,44 @@ MAX_NEXT_CHARACTERS = 512
 _OWN_PATH = re.compile(r"/(?![/\\])[!-~]*", re.ASCII)
 
 # Nobody wants to be sent there after signing in.
-_NO_DESTINATIONS = frozenset({"auth.sign_in_page", "health.healthz", "metrics.show", "static"})
+_NO_DESTINATIONS = frozenset(
+    {"accounts.welcome", "auth.sign_in_page", "health.healthz", "metrics.show", "static"}
+)
 
 # Where somebody goes on whose form was not carried out.
-_LISTS = {"administrators": "administrators.queue", "owners": "owners.memories"}
+_LISTS = {
+    "administrators": "administrators.queue",
+    "owners": "owners.memories",
+    "people": "people.index",
+}
 
 # What a list's address carries besides the list, and the addresses of its forms pass on.
 _FILTERS = ("q", "status", "sort", "after")
 
 
-class MemoryIdConverter(BaseConverter):
-    """An id of a memory. Anything that could be no such id has no route."""
+class IdConverter(BaseConverter):
+    """An id of a row. Anything that could be no such id has no route."""
 
     regex = r"[1-9][0-9]{0,18}"
 
     def to_python(self, value: str) -> int:
         """Return the id, unless a database could not even compare with it."""
-        memory_id = int(value)
-        if memory_id > MAX_ID:
+        row_id = int(value)
+        if row_id > MAX_ID:
             raise ValidationError
-        return memory_id
+        return row_id
 
 
 class DefinitionConverter(BaseConverter):
     """The name of an agent definition."""
 
     regex = r"[a-z0-9-]{1,64}"
+
+
+class TokenConverter(BaseConverter):
+    """The token of a one-time link, which is in nobody's log."""
+
+    regex = r"[A-Za-z0-9_-]{43}"
 
 
 def own_destination(target: str | None) -> str | None:
@@ -62,14 +74,17 @@ def own_destination(target: str | None) -> str | None:
     return None if endpoint in _NO_DESTINATIONS else target
 
 
-def list_url(endpoint: str, definition: str, **changes: str | None) -> str:
-    """Return the address of a list with the filters of this request's query, so that they survive."""
+def list_url(endpoint: str, definition: str | None = None, **changes: str | None) -> str:
+    """Return the address of a list with the filters of this request's query, so that they survive.
+
+    :param definition: whose list it is; None where the list is not about agents.
+    """
     given: dict[str, Any] = {name: value for name, value in (_filters() | changes).items() if value}
     return url_for(endpoint, definition=definition, **given)
 
 
 def pager_links(
-    endpoint: str, definition: str, cursor: str | None, **changes: str | None
+    endpoint: str, definition: str | None, cursor: str | None, **changes: str | None
 ) -> dict[str, str | None]:
     """Return the addresses that a list's search form and pager need.
 
@@ -91,7 +106,7 @@ def page_to_return_to() -> str | None:
         return quote(request.path) + (f"?{query}" if query else "")
     if request.blueprint not in _LISTS or request.view_args is None:
         return None
-    return list_url(_LISTS[request.blueprint], request.view_args["definition"])
+    return list_url(_LISTS[request.blueprint], request.view_args.get("definition"))
 
 
 class RowLinks:

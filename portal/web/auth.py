@@ -135,9 +135,7 @@ def sign_in() -> ResponseReturnValue:
         return redirect(own_destination(form.destination) or url_for("auth.home"), 303)
     if answer.retry_after_seconds is None:
         return show_sign_in(form, problem="The e-mail address or the password is wrong."), 422
-    minutes = -(-answer.retry_after_seconds // 60)
-    wait = "a minute" if minutes == 1 else f"{minutes} minutes"
-    page = show_sign_in(form, problem=f"That was tried too often. Wait {wait}, then try again.")
+    page = show_sign_in(form, problem=say_how_long(answer.retry_after_seconds))
     return page, 429, {"Retry-After": str(answer.retry_after_seconds)}
 
 
@@ -149,6 +147,13 @@ def sign_out() -> ResponseReturnValue:
     answer = redirect(url_for("auth.sign_in_page"), 303)
     answer.headers["Clear-Site-Data"] = '"cache", "storage"'
     return answer
+
+
+def say_how_long(seconds: int) -> str:
+    """Say for how long no password is looked at."""
+    minutes = -(-seconds // 60)
+    wait = "a minute" if minutes == 1 else f"{minutes} minutes"
+    return f"That was tried too often. Wait {wait}, then try again."
 
 
 def begin_session(token: str) -> None:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from flask import abort, request
 
+from portal.errors import InvalidInput
+from portal.models import Role
+from portal.passwords import check_password
+
 # More digits than that are no version of anything, and a column of 32 bits could not compare with them.
 _VERSION = re.compile(r"[0-9]{1,9}", re.ASCII)
 
@@ -27,6 +31,42 @@ class SignInForm:
             password=request.form.get("password", ""),
             destination=request.form.get("next", ""),
         )
+
+
+@dataclass(frozen=True)
+class PasswordForm:
+    """Somebody wants to have another password."""
+
+    current: str
+    password: str
+    again: str
+
+    @classmethod
+    def from_request(cls) -> PasswordForm:
+        """Read the form. Whatever is missing is empty, and no password."""
+        return cls(*(at_most_one(name) or "" for name in ("current", "password", "again")))
+
+    def find_problems(self) -> dict[str, str]:
+        """Return what is wrong with the new password, by field."""
+        try:
+            check_password(self.password)
+        except InvalidInput as refusal:
+            return problems_of(refusal)
+        return {} if self.again == self.password else {"again": "The two new passwords differ."}
+
+
+@dataclass(frozen=True)
+class InvitationForm:
+    """An administrator wants to invite somebody."""
+
+    email: str = ""
+    name: str = ""
+    role: str = Role.MEMBER.value
+
+    @classmethod
+    def from_request(cls) -> InvitationForm:
+        """Read the form. Whatever is missing is empty, and nobody's."""
+        return cls(*(at_most_one(name) or "" for name in ("email", "name", "role")))
 
 
 @dataclass(frozen=True)
@@ -54,6 +94,12 @@ def expected_version() -> int | None:
     if not _VERSION.fullmatch(version):
         abort(400)
     return int(version)
+
+
+def problems_of(refusal: InvalidInput) -> dict[str, str]:
+    """Return what is wrong with a field as a sentence, under its name."""
+    problem = refusal.problem.rstrip(".")
+    return {refusal.field: f"{problem[:1].upper()}{problem[1:]}."}
 
 
 def at_most_one(name: str) -> str | None:

@@ -25,7 +25,10 @@ FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-dat
 # What watches the portal asks by whatever address it has, and signs in nowhere.
 WATCHED_ENDPOINTS = frozenset({"health.healthz", "metrics.show"})
 # Everything else needs somebody who is signed in.
-OPEN_ENDPOINTS = WATCHED_ENDPOINTS | {"auth.home", "auth.sign_in", "auth.sign_in_page", "static"}
+OPEN_ENDPOINTS = WATCHED_ENDPOINTS | {
+    *("accounts.set_password", "accounts.welcome"),
+    *("auth.home", "auth.sign_in", "auth.sign_in_page", "static"),
+}
 
 csrf = CSRFProtect()
 

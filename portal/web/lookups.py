@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from flask import abort
 
+from portal.directory import Person
 from portal.models import AgentDefinition, AgentMemory
 from portal.web.auth import me
 from portal.web.services import services
@@ -26,6 +27,11 @@ def get_account_fact(memory_id: int, definition: str) -> AgentMemory:
 def get_own_memory(memory_id: int, definition: str) -> AgentMemory:
     """Return what this person's agent holds, or a rejected fact that they stated."""
     return _or_404(services().reports.find_own_memory(memory_id, me(), definition))
+
+
+def get_person(profile_id: int) -> Person:
+    """Return somebody in the organisation."""
+    return _or_404(services().directory.find_person(me().organisation, profile_id))
 
 
 def _or_404(found: Found | None) -> Found:

@@ -35,13 +35,15 @@ def begin() -> None:
 
 def finish(response: Response) -> Response:
     response.headers["X-Request-ID"] = request_id.get() or ""
+    named = request.view_args or {}
     ids = {
         "action": "request",
         "method": known_method(),
         "endpoint": request.endpoint,
         "status": response.status_code,
         "duration_ms": round(elapsed_seconds() * 1_000, 1),
-        "memory_id": (request.view_args or {}).get("memory_id"),
+        "memory_id": named.get("memory_id"),
+        "person_id": named.get("profile_id"),
     }
     logger.info("request", extra=ids | _ids_of_visitor())
     return response

@@ -34,7 +34,22 @@ STATUSES: Final[Mapping[str, tuple[int, int, int, int]]] = {
     "GET /me/<definition:definition>/memories/<memory_id:memory_id>/delete": (302, 200, 404, 404),
     "POST /me/<definition:definition>/memories/<memory_id:memory_id>/delete": (302, 303, 404, 404),
     "POST /preferences": (302, 303, 303, 303),
+    "GET /password": (302, 200, 200, 200),
+    "POST /password": (302, 422, 422, 422),
+    "GET /welcome/<token:token>": (200, 200, 200, 200),
+    "POST /welcome/<token:token>": (422, 422, 422, 422),
     "GET /admin/": (302, 404, 200, 200),
+    "GET /admin/people/": (302, 404, 200, 200),
+    "GET /admin/people/invite": (302, 404, 200, 200),
+    "POST /admin/people/invite": (302, 404, 422, 422),
+    # The person is `bob`.
+    "GET /admin/people/<profile_id:profile_id>": (302, 404, 200, 404),
+    "POST /admin/people/<profile_id:profile_id>/role": (302, 404, 303, 404),
+    "POST /admin/people/<profile_id:profile_id>/link": (302, 404, 200, 404),
+    "POST /admin/people/<profile_id:profile_id>/end-sessions": (302, 404, 303, 404),
+    "GET /admin/people/<profile_id:profile_id>/deactivate": (302, 404, 200, 404),
+    "POST /admin/people/<profile_id:profile_id>/deactivate": (302, 404, 303, 404),
+    "POST /admin/people/<profile_id:profile_id>/activate": (302, 404, 303, 404),
     "GET /admin/<definition:definition>/": (302, 404, 200, 404),
     "GET /admin/<definition:definition>/confirmed": (302, 404, 200, 404),
     "GET /admin/<definition:definition>/rejected": (302, 404, 200, 404),
@@ -60,6 +75,15 @@ def memories(portal: Portal) -> Mapping[str, AgentMemory]:
     }
 
 
+def path_in(portal: Portal, route: str, memories: Mapping[str, AgentMemory]) -> str:
+    """Return an address of a route that there is, with the person or the link that it names."""
+    bob = portal.personas.bob
+    path = path_of(route, memories).replace("<profile_id:profile_id>", str(bob.id))
+    if "<token:token>" in path:
+        path = path.replace("<token:token>", portal.personas.directory.make_link(bob).token)
+    return path
+
+
 def path_of(route: str, memories: Mapping[str, AgentMemory]) -> str:
     path = route.partition(" ")[2].replace("<definition:definition>", "claims")
     path = path.replace("<path:filename>", "portal.css")
@@ -72,16 +96,17 @@ def path_of(route: str, memories: Mapping[str, AgentMemory]) -> str:
 def visit(visitor: Visitor, route: str, path: str) -> TestResponse:
     if route.startswith("GET"):
         return visitor.get(path)
-    return visitor.post(path, action="confirm")
+    return visitor.post(path, action="confirm", role="member")
 
 
 @pytest.mark.parametrize("route", STATUSES)
 def test_access(portal: Portal, memories: Mapping[str, AgentMemory], route: str) -> None:
     people: list[Profile | None] = [None, portal.personas.ada, portal.personas.root, portal.personas.eve]
+    path = path_in(portal, route, memories)
     found = {}
     # Whoever may not goes first, while there is still something to reach.
     for who in sorted(range(4), key=lambda who: STATUSES[route][who], reverse=True):
-        with visit(portal.visitor(people[who]), route, path_of(route, memories)) as answer:
+        with visit(portal.visitor(people[who]), route, path) as answer:
             found[who] = answer.status_code
     assert tuple(found[who] for who in range(4)) == STATUSES[route]
 

@@ -89,14 +89,18 @@ def pages_of_people_called(portal: Portal, name: str, slug: str) -> list[Page]:
     visitor = portal.visitor()
     visitor.sign_in(root.email, slug)
     paths = ["/admin/", "/admin/support/", "/admin/support/confirmed", "/me/", "/me/support/", "/sign-in"]
-    return [visitor.page(path) for path in paths]
+    person = f"/admin/people/{ada.id}"
+    paths += ["/admin/people/", person, f"{person}/deactivate", directory.make_link(ada).address("")]
+    pages = [visitor.page(path) for path in paths]
+    link = visitor.press(visitor.page(person), f"Make a link {' '.join(name.split())}")
+    return [*pages, Page(link.text)]
 
 
 def test_markup_in_names_and_titles_stays_text(portal: Portal) -> None:
     plain = pages_of_people_called(portal, "x", "plain")
     found = pages_of_people_called(portal, MARKUP, "markup")
     assert [shape(page.root) for page in found] == [shape(page.root) for page in plain]
-    assert [MARKUP in page.root.text for page in found] == [True] * 6
+    assert [MARKUP in page.root.text for page in found] == [True] * 11
 
 
 @pytest.mark.parametrize("bad", bad_inputs("q="), ids=lambda bad: bad.id)

@@ -66,6 +66,7 @@ def test_the_json_holds_all_that_is_about_the_person(portal: Portal, ada: Visito
         "organisation": "Acme",
         "role": "member",
         "created_at": "2026-03-01T12:00:00Z",
+        "last_signed_in_at": "2026-03-01T12:00:00Z",
     }
     assert [(each["agent"], each["key"], each["status"]) for each in found["memories"]] == [
         ("support", "lunch_ada", "confirmed"),

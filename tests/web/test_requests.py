@@ -141,7 +141,9 @@ def test_a_page_from_elsewhere_may_link_here(root: Visitor) -> None:
 def test_each_form_on_each_page_has_a_token(portal: Portal, root: Visitor, fact: AgentMemory) -> None:
     memory = portal.remember(portal.personas.root, "tone", "short")
     paths = ["/sign-in", "/me/", "/me/support/", f"/me/support/memories/{memory.id}/delete", "/admin/"]
-    paths += ["/me/support/delete-all", "/me/support/prompt"]
+    paths += ["/me/support/delete-all", "/me/support/prompt", "/password"]
+    person = f"/admin/people/{portal.personas.ada.id}"
+    paths += ["/admin/people/", "/admin/people/invite", person, f"{person}/deactivate"]
     paths += ["/admin/support/", f"/admin/support/facts/{fact.id}", f"/admin/support/facts/{fact.id}/delete"]
     for path in paths:
         for form in root.page(path).forms:
