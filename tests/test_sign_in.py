@@ -370,7 +370,7 @@ def change(sign_in: SignIn, who: SignedIn, current: str = PASSWORD, new: str = "
 
 
 def test_a_password_is_changed_by_whoever_knows_it(
-    database: Database, personas: Personas, sign_in: SignIn, ada: SignedIn, root: SignedIn
+    personas: Personas, sign_in: SignIn, ada: SignedIn, root: SignedIn
 ) -> None:
     elsewhere, link = signed_in(sign_in, ADA), personas.directory.make_link(personas.ada)
     changed = change(sign_in, ada)
