@@ -10,8 +10,10 @@ from typing import Any
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import AgentMemory, Profile
+from portal.web.services import EXTENSION, Services
 from tests.factories import PASSWORD, Clock, Personas
 from tests.web.pages import Page
 
@@ -84,6 +86,11 @@ class Portal:
     personas: Personas
     manager: AgentMemoryManager
     clock: Clock
+
+    @property
+    def database(self) -> Database:
+        services: Services = self.app.extensions[EXTENSION]
+        return services.database
 
     def visitor(self, profile: Profile | None = None) -> Visitor:
         """Return the browser of somebody who is signed in, or of nobody in particular."""
