@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from portal.database import Database
 from tests.manager.machine import ManagerMachine
-
-SCALE = int(os.environ.get("PORTAL_TEST_SCALE", "1"))
-"""How many times as many conversations as in an ordinary run; 10 for a day without hurry."""
+from tests.scale import at_scale
 
 
 def test_the_manager_does_what_the_model_does(database: Database) -> None:
-    conversations, steps = (30, 50) if database.is_sqlite else (6, 30)
+    conversations, steps = (at_scale(300), 50) if database.is_sqlite else (at_scale(60), 30)
 
     class Machine(ManagerMachine):
         pass
@@ -24,7 +20,7 @@ def test_the_manager_does_what_the_model_does(database: Database) -> None:
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=conversations * SCALE,
+            max_examples=conversations,
             stateful_step_count=steps,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -20,8 +20,9 @@ from tests.factories import create_personas
 from tests.invariants import assert_invariants, read_state
 from tests.reliability.arena import assert_file_is_sound
 from tests.reliability.crowds import PROCESSES
+from tests.scale import at_scale
 
-KILLS = 5
+KILLS = at_scale(30)
 ANSWER_WITHIN_S = 60
 
 Memories = dict[str, tuple[str, str]]

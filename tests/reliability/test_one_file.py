@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -16,10 +15,10 @@ from portal.models import Profile
 from tests.databases import SqliteFiles, opened
 from tests.factories import PASSWORD, create_personas
 from tests.invariants import assert_invariants
+from tests.scale import at_scale
 from tests.test_whole_job import FACT, MEMORY, Person, served
 
-SECONDS = 6 * int(os.environ.get("PORTAL_TEST_SCALE", "1"))
-"""At the scale of `make test-reliability` a minute."""
+SECONDS = at_scale(60)
 
 RUNTIME = """
 import json, sys, time

@@ -1,0 +1,15 @@
+"""How large the harnesses are: a tenth of their full size, unless the environment says otherwise."""
+
+from __future__ import annotations
+
+import os
+
+FULL = 10
+
+SCALE = int(os.environ.get("PORTAL_TEST_SCALE", "1"))
+"""In tenths: 1 in an ordinary run, 10 in `make test-reliability`."""
+
+
+def at_scale(full_size: int, *, least: int = 1) -> int:
+    """Return how many of something there are at this scale, at full size as many as it is told."""
+    return max(least, full_size * SCALE // FULL)
