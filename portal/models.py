@@ -30,10 +30,12 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     and_,
+    event,
     false,
     text,
     true,
 )
+from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
@@ -190,6 +192,23 @@ class Base(DeclarativeBase):
         ActorKind: _words(ActorKind),
         Theme: _words(Theme),
     }
+
+
+WHERE = "where"
+"""What rows an index holds, in its ``info``."""
+
+
+def make_indexes_partial(metadata: MetaData, connection: Connection, **_: Any) -> None:
+    """Let the indexes of the tables hold what their ``info`` says, in the words of a connection's dialect.
+
+    Named with an index, each dialect would be loaded with the models, though a program uses only one.
+    """
+    for index in (index for table in metadata.tables.values() for index in table.indexes):
+        if WHERE in index.info:
+            index.dialect_options[connection.dialect.name]["where"] = text(index.info[WHERE])
+
+
+event.listen(Base.metadata, "before_create", make_indexes_partial)
 
 
 class Organisation(Base):
@@ -387,8 +406,7 @@ class AgentMemory(Base):
             "definition_id",
             "stated_at",
             "id",
-            sqlite_where=text("status = 'proposed'"),
-            postgresql_where=text("status = 'proposed'"),
+            info={WHERE: "status = 'proposed'"},
         ),
         Index(
             "ix_agent_memory_rejected",
@@ -396,8 +414,7 @@ class AgentMemory(Base):
             "definition_id",
             "decided_at",
             "id",
-            sqlite_where=text("status = 'rejected'"),
-            postgresql_where=text("status = 'rejected'"),
+            info={WHERE: "status = 'rejected'"},
         ),
         # Looks a key up across the people who stated it: is it closed, and which proposals compete?
         Index(
@@ -407,8 +424,7 @@ class AgentMemory(Base):
             "memory_key",
             "stated_at",
             "id",
-            sqlite_where=text("status IN ('proposed', 'rejected')"),
-            postgresql_where=text("status IN ('proposed', 'rejected')"),
+            info={WHERE: "status IN ('proposed', 'rejected')"},
         ),
         {"sqlite_with_rowid": False},
     )
@@ -462,8 +478,7 @@ class MemoryEvent(Base):
             "at",
             "memory_id",
             "version",
-            sqlite_where=text("memory_key IS NOT NULL"),
-            postgresql_where=text("memory_key IS NOT NULL"),
+            info={WHERE: "memory_key IS NOT NULL"},
         ),
         Index(
             "ix_memory_event_key",
@@ -473,8 +488,7 @@ class MemoryEvent(Base):
             "at",
             "memory_id",
             "version",
-            sqlite_where=text("memory_key IS NOT NULL"),
-            postgresql_where=text("memory_key IS NOT NULL"),
+            info={WHERE: "memory_key IS NOT NULL"},
         ),
         {"sqlite_with_rowid": False},
     )

@@ -6,7 +6,7 @@ from alembic import context
 from sqlalchemy import Connection, Engine
 
 from portal.database import BEGIN
-from portal.models import Base
+from portal.models import Base, make_indexes_partial
 
 # Any number will do, as long as nothing else in the database locks it.
 UPGRADE_LOCK = 5_291_137
@@ -14,6 +14,7 @@ UPGRADE_LOCK = 5_291_137
 
 def migrate(connection: Connection) -> None:
     """Bring the connection's database to the revision that was asked for."""
+    make_indexes_partial(Base.metadata, connection)
     context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
     with context.begin_transaction():
         context.run_migrations()
