@@ -188,6 +188,8 @@ def served(url: str, log: Path) -> Iterator[str]:
     said = log.read_text()
     assert server.returncode == 0, said
     assert "Traceback" not in said, said
+    # Whoever reads the log could use a link that is in it.
+    assert "/welcome/" not in said
 
 
 def address_in(log: Path, server: subprocess.Popen[bytes]) -> str:
@@ -215,6 +217,7 @@ def installation(database_url: str, tmp_path: Path) -> Iterator[Installation]:
 
 FACT = r"/admin/support/facts/\d+"
 MEMORY = r"/me/support/memories/\d+"
+WELCOME = r"http://127\.0\.0\.1:8000(/welcome/[A-Za-z0-9_-]{43})"
 
 CONFIRM, REJECT, DELETE = (("action", action) for action in ("confirm", "reject", "delete"))
 
@@ -229,6 +232,7 @@ def test_what_one_agent_learns_and_an_administrator_confirms_everybodys_agent_kn
     nobody_else_gets_in(installation)
     only_what_was_on_the_screen_is_confirmed(installation)
     root_takes_a_confirmed_fact_back(installation)
+    root_lets_somebody_in_and_keeps_them_out(installation)
     expect_the_same_in_the_database(installation)
 
 
@@ -356,6 +360,26 @@ def root_takes_a_confirmed_fact_back(here: Installation) -> None:
         with httpx.Client(base_url=here.address, cookies=copied) as thief:
             assert thief.get("/admin/").headers["Location"].startswith("/sign-in")
     assert here.runtime.recalls(here.personas.bob)[1].keys() == {"opening_hours"}
+
+
+def root_lets_somebody_in_and_keeps_them_out(here: Installation) -> None:
+    email, password = "zoe@acme.example", "a password of Zoë's own"
+    with here.browser(here.personas.root) as root, here.browser() as zoe:
+        root.open("/admin/people/invite")
+        root.submit("/admin/people/invite", email=email, name="Zoë")
+        found = re.fullmatch(WELCOME, root.page.find("input", name="link").attributes["value"])
+        assert found is not None
+        welcome = found[1]
+        assert zoe.open(welcome).status_code == 200
+        assert zoe.submit(welcome, password=password, again=password).url.path == "/sign-in"
+        zoe.submit("/sign-in", email=email, password=password)
+        assert "Zoë · Acme" in zoe.page.root.words
+        assert zoe.open(welcome).status_code == 404
+        root.open("/admin/people/?q=zoe")
+        person = root.page.link("Zoë")
+        root.open(f"{person}/deactivate")
+        assert root.submit(f"{person}/deactivate").url.path == person
+        assert zoe.open("/me/").url.path == "/sign-in"
 
 
 def expect_the_same_in_the_database(here: Installation) -> None:
