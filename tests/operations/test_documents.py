@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from portal.cli import main
+from portal.directory.names import LIMITS
+from portal.models import Status
 from portal.settings import PREFIX, Settings, variables_of
 from tests.operations.documents import ROOT, blocks_of, settings_of
 
@@ -131,3 +133,45 @@ def test_the_steps_of_the_dockerfile_can_be_carried_out() -> None:
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("ended when it was told to\n")
+
+
+# What the pages for people who decide say
+
+PROMISE = re.compile(r"^\| (?P<name>I-\d+) \| (?P<promise>[^|]+) \| (?P<tests>[^|]+) \|$", re.MULTILINE)
+
+
+def promises() -> dict[str, str]:
+    """Return which tests are named for each promise."""
+    text = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    return {found["name"]: found["tests"] for found in PROMISE.finditer(text)}
+
+
+def names_in(path: str) -> set[str]:
+    text = (ROOT / "tests" / path).read_text(encoding="utf-8")
+    return set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
+
+
+def test_every_promise_is_there_with_tests() -> None:
+    assert [*promises()] == [f"I-{number}" for number in range(1, 23)]
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_every_test_that_a_promise_names_is_one(promise: str) -> None:
+    named = [part.partition(": ") for part in promises()[promise].split("; ")]
+    for path, _, tests in named:
+        names = set(re.findall(r"`(test_\w+)`", tests))
+        assert names
+        assert names <= names_in(path.strip(" `")), path
+
+
+@pytest.mark.parametrize("document", ["docs/security.md", "docs/semantics.md", "docs/architecture.md"])
+def test_every_link_of_a_document_leads_somewhere(document: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_semantics_names_every_state_and_every_limit() -> None:
+    text = (ROOT / "docs/semantics.md").read_text(encoding="utf-8")
+    assert {f"**{status}**" for status in Status} <= set(re.findall(r"\*\*\w+\*\*", text))
+    assert set(LIMITS) <= set(re.findall(r"`(\w+)`", text))
