@@ -12,6 +12,9 @@ INSTALLED := $(VENV)/.installed
 AGENTS := .venv-agents
 # And so do the stores that the bench measures beside ours.
 BENCH := .venv-bench
+# And so has the tool that breaks the rules of texts and limits, to see whether their tests notice.
+MUTANTS := .venv-mutants
+MUTMUT := mutmut==3.8.1
 MCP_MEMORY := @modelcontextprotocol/server-memory@2026.8.31
 UV := $(or $(shell command -v uv),$(BIN)/uv)
 PIN = $(UV) pip compile --quiet --universal --generate-hashes --no-annotate --no-header
@@ -26,7 +29,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 CORE := portal/*.py,portal/directory/*.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents test-partitions bench bench-quick check lint format types lock screenshots clean
+.PHONY: help demo test test-agents test-partitions mutants bench bench-quick check lint format types lock screenshots clean
 
 help: ## What can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +47,11 @@ test-agents: $(AGENTS)/.installed ## The programs of docs/agents, on the framewo
 test-partitions: $(INSTALLED) ## The manager's tests on PostgreSQL with the large tables in 8 partitions
 	@PORTAL_TEST_PARTITIONS=8 PORTAL_REQUIRE_POSTGRES=1 $(BIN)/python $(PYTEST) -m postgres tests/manager \
 		--deselect tests/manager/test_plans.py
+
+mutants: $(MUTANTS)/.installed ## Breaks keys, contents and policy in each place, and lists what no test noticed
+	@$(UV) pip install --quiet --python $(MUTANTS)/bin/python $(MUTMUT)
+	@$(MUTANTS)/bin/mutmut run
+	@$(MUTANTS)/bin/mutmut results
 
 bench: $(BENCH)/.installed .cache/bench/.installed ## Measures everything, and writes docs/benchmarks.md (ROWS="--rows N …" for other sizes)
 	@$(BENCH)/bin/python -m bench $(ROWS)
@@ -79,9 +87,9 @@ screenshots: $(INSTALLED) ## The pictures of the README, from the demo; needs Ch
 	@PYTHONPATH=. $(BIN)/python docs/screenshots.py
 
 clean: ## Removes what make made
-	rm -rf $(VENV) $(AGENTS) $(BENCH) .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) $(AGENTS) $(BENCH) $(MUTANTS) mutants .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
 
-$(INSTALLED): requirements.lock pyproject.toml
+$(INSTALLED) $(MUTANTS)/.installed: requirements.lock pyproject.toml
 $(AGENTS)/.installed: requirements-agents.lock pyproject.toml | $(INSTALLED)
 $(BENCH)/.installed: bench/requirements.lock pyproject.toml | $(INSTALLED)
 
