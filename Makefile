@@ -22,8 +22,9 @@ COMPILE = $(PIN) $(UPGRADE) --extra postgres --extra mcp --extra test pyproject.
 # What the image of the Dockerfile is made of, in the versions that were tested.
 SUBSET = $(PIN) --constraint requirements.lock
 
-# A server of its own for each process, so that no two tests meet.
-PYTEST := -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+# One more than there are cores: some tests wait, for a browser or another process. Each has a server of its own.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+PYTEST := -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 # Everything but the pages and the commands is covered in every branch.
 CORE := portal/*.py,portal/directory/*.py
