@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from itsdangerous import TimestampSigner
 
 from portal.models import AgentMemory
 from tests.web.pages import Page
@@ -181,6 +183,34 @@ def test_a_token_of_another_browser_is_not_good(portal: Portal, root: Visitor, f
 def test_signing_in_needs_a_token_too(portal: Portal) -> None:
     fields = {"email": "ada@acme.example", "password": "x"}
     assert portal.visitor().send("/sign-in", fields).status_code == 400
+
+
+def test_no_form_goes_without_a_token(portal: Portal, root: Visitor, fact: AgentMemory) -> None:
+    named = {
+        "definition": "support",
+        "memory_id": fact.id,
+        "profile_id": portal.personas.ada.id,
+        "token": portal.personas.directory.make_link(portal.personas.ada).token,
+    }
+    addresses = portal.app.url_map.bind("127.0.0.1:8000")
+    paths = [
+        addresses.build(rule.endpoint, {name: named[name] for name in rule.arguments}, method="POST")
+        for rule in portal.app.url_map.iter_rules()
+        if "POST" in (rule.methods or ())
+    ]
+    assert len(paths) > 15
+    assert {path: root.send(path, {}).status_code for path in paths} == dict.fromkeys(paths, 400)
+
+
+def test_a_token_is_as_old_as_its_session(
+    root: Visitor, fact: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that was left open over the holidays still works, if somebody is signed in."""
+    page = root.page("/admin/support/")
+    now = int(time.time()) + 10 * 24 * 3600
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now)
+    assert root.press(page, "Confirm hours").status_code == 303
+    assert not still_waits(root, fact)
 
 
 # For whom the page was made
