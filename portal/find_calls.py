@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, ColumnElement, Select, func, literal, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Select, func, literal, literal_column, select, tuple_
 
 from portal.changes import search_text
 from portal.contents import is_storable
@@ -159,7 +159,8 @@ class FindCalls:
                 AgentMemory, organisation_id=organisation_id, statuses=shelf.statuses
             ).where(AgentMemory.definition_id == definition_id, *shelf.conditions)
             if search:
-                on_shelf = on_shelf.where(contains(session, AgentMemory.search_text, search))
+                backend = session.get_bind().dialect.name
+                on_shelf = on_shelf.where(contains(backend, AgentMemory.search_text, search.casefold()))
             position = question.position(after, limit=limit)
             page = after_position(on_shelf, shelf.order, position, is_descending=shelf.is_descending)
             if limit is not None:
@@ -171,31 +172,49 @@ class FindCalls:
         return self._database.read(find)
 
 
-def contains(session: Session, text: Any, search: str) -> ColumnElement[bool]:
-    """Return the condition that a casefolded column holds a search literally, on either database."""
-    name = "instr" if session.get_bind().dialect.name == "sqlite" else "strpos"
-    place: ColumnElement[int] = getattr(func, name)(text, search.casefold())
-    return place > 0
+def contains(backend: str, text: Any, search: Any) -> ColumnElement[bool]:
+    """Return the condition that a casefolded column holds a casefolded text literally, on either database."""
+    place: ColumnElement[int] = getattr(func, "instr" if backend == "sqlite" else "strpos")(text, search)
+    return place > literal_column("0")
 
 
 def after_position(
     statement: Select[Any], order: Sequence[Any], position: Position | None, *, is_descending: bool
 ) -> Select[Any]:
     """Order a select by columns, and begin it after a position."""
+    place = None
+    if position is not None:
+        place = [literal(part, BigInteger() if isinstance(part, int) else CodePointText) for part in position]
+    return begin_after(statement, order, place, is_descending=is_descending)
+
+
+def begin_after(
+    statement: Select[Any], order: Sequence[Any], place: Sequence[Any] | None, *, is_descending: bool
+) -> Select[Any]:
+    """Order a select by columns, and begin it after a place, given as an expression for each of them."""
     statement = statement.order_by(*(column.desc() if is_descending else column for column in order))
-    if position is None:
+    if place is None:
         return statement
-    here = tuple_(*order)
-    there = tuple_(
-        *(literal(part, BigInteger() if isinstance(part, int) else CodePointText) for part in position)
-    )
+    here, there = tuple_(*order), tuple_(*place)
     return statement.where(here < there if is_descending else here > there)
 
 
 def count_rows(session: Session, statement: Select[Any]) -> int:
     """Count what a select finds, to one beyond the cap and no further."""
-    counted = statement.with_only_columns(literal(1)).order_by(None).limit(COUNT_CAP + 1).subquery()
-    return session.scalars(select(func.count()).select_from(counted)).one()
+    number: int = session.scalars(counting(statement)).one()
+    return number
+
+
+def counting(statement: Select[Any]) -> Select[Any]:
+    """Select the number of what a select finds, counted to one beyond the cap and no further."""
+    rows: Select[Any] = statement.with_only_columns(literal_column("1")).order_by(None)
+    counted = limited(rows, literal_column(str(COUNT_CAP + 1), BigInteger)).subquery()
+    return select(func.count()).select_from(counted)
+
+
+def limited(statement: Select[Any], limit: ColumnElement[int]) -> Select[Any]:
+    """Limit a select by an expression. SQLAlchemy binds a number of its own where no offset is given."""
+    return statement.limit(limit).offset(literal_column("0", BigInteger))
 
 
 def _read_own(

@@ -6,22 +6,22 @@ Nothing here writes. Everything returned is complete without a session.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import joinedload
 
 from portal.contents import is_storable
+from portal.counts import COUNT_WAITING, Count, ShelfCounts, count_reach, read_shelf_counts
 from portal.find_calls import after_position, count_rows
 from portal.models import (
     ACCOUNT_SCOPE,
     Agent,
     AgentDefinition,
     AgentMemory,
-    EventAction,
     MemoryEvent,
     Organisation,
     Profile,
@@ -29,7 +29,7 @@ from portal.models import (
     is_id,
     to_microseconds,
 )
-from portal.pages import COUNT_CAP, Page, Position, Question, check_limit, cut_page
+from portal.pages import Page, Position, Question, check_limit, cut_page
 from portal.recall import (
     ACCOUNT_FACTS,
     CONFIRMED,
@@ -40,6 +40,7 @@ from portal.recall import (
     read_memory,
     select_memories,
 )
+from portal.review_page import ReviewPageCalls
 from portal.scopes import find_definition_id, id_of, select_usage, usage_of
 
 if TYPE_CHECKING:
@@ -47,24 +48,6 @@ if TYPE_CHECKING:
 
     from portal.database import Database
     from portal.policy import Usage
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many there are, counted to 1,000 and no further."""
-
-    number: int
-    is_capped: bool = False
-    """Whether there are more than ``number``."""
-
-
-@dataclass(frozen=True)
-class ShelfCounts:
-    """How many account facts a definition has on each shelf."""
-
-    proposed: Count = Count(0)
-    confirmed: Count = Count(0)
-    rejected: Count = Count(0)
 
 
 @dataclass(frozen=True)
@@ -96,7 +79,7 @@ class ExportedMemory:
     memory: AgentMemory
 
 
-class MemoryReports:
+class MemoryReports(ReviewPageCalls):
     """The read calls beside the manager's. Safe to share between threads.
 
     ``admin_org`` bounds what an administrator sees, ``owner`` what a person sees of their own.
@@ -124,16 +107,18 @@ class MemoryReports:
         def find(session: Session) -> ShelfCounts:
             definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
             return (
-                ShelfCounts() if definition_id is None else _counts(session, organisation_id, definition_id)
+                ShelfCounts()
+                if definition_id is None
+                else read_shelf_counts(session, organisation_id, definition_id)
             )
 
         return self._database.read(find)
 
     def count_waiting(self, admin_org: Organisation) -> Count:
         """Return how many proposals wait in all definitions of the organisation."""
-        organisation_id = id_of(admin_org, Organisation)
-        waiting = select_memories(AgentMemory.id, organisation_id=organisation_id, statuses=PROPOSED)
-        return self._database.read(lambda session: _count(session, waiting))
+        place = {"organisation_id": id_of(admin_org, Organisation)}
+        [(waiting,)] = self._database.fetch_rows(COUNT_WAITING, place)
+        return Count.of(waiting)
 
     def count_reach(self, admin_org: Organisation, agent_def_name: str) -> int:
         """Return how many active people's agents use a definition's confirmed facts."""
@@ -141,7 +126,7 @@ class MemoryReports:
 
         def count(session: Session) -> int:
             definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
-            return _count_agents(session, organisation_id, definition_id)
+            return count_reach(session, organisation_id, definition_id or 0)
 
         return self._database.read(count)
 
@@ -158,40 +143,6 @@ class MemoryReports:
             )
 
         return self._database.read(count)
-
-    def count_rewordings(self, admin_org: Organisation, memory_ids: Collection[int]) -> Mapping[int, int]:
-        """Return how often the text of each of these facts was changed while it was a proposal.
-
-        What was never changed is not in the answer.
-        """
-        organisation_id = id_of(admin_org, Organisation)
-        rewordings = (
-            select(MemoryEvent.memory_id, func.count())
-            .where(
-                MemoryEvent.organisation_id == organisation_id,
-                MemoryEvent.memory_id.in_(memory_ids),
-                MemoryEvent.action == EventAction.PROPOSED,
-                MemoryEvent.status_before == Status.PROPOSED,
-            )
-            .group_by(MemoryEvent.memory_id)
-        )
-        rows = self._database.read(lambda session: session.execute(rewordings).all())
-        return {memory_id: times for memory_id, times in rows}  # noqa: C416 - mypy does not see pairs in rows
-
-    def find_confirmed_keys(self, admin_org: Organisation, agent_def_name: str) -> Sequence[str]:
-        """Return the keys of a definition's confirmed facts, in their order."""
-        organisation_id = id_of(admin_org, Organisation)
-
-        def find(session: Session) -> Sequence[str]:
-            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
-            keys: Sequence[str] = session.scalars(
-                select_memories(AgentMemory.memory_key, organisation_id=organisation_id, statuses=CONFIRMED)
-                .where(AgentMemory.definition_id == definition_id, AgentMemory.scope_id == ACCOUNT_SCOPE)
-                .order_by(AgentMemory.memory_key)
-            ).all()
-            return keys
-
-        return self._database.read(find)
 
     def find_account_fact(
         self, memory_id: int, admin_org: Organisation, agent_def_name: str
@@ -327,8 +278,7 @@ def _title(definition: AgentDefinition) -> tuple[str, int]:
 
 
 def _count(session: Session, statement: Select[Any]) -> Count:
-    found = count_rows(session, statement)
-    return Count(min(found, COUNT_CAP), is_capped=found > COUNT_CAP)
+    return Count.of(count_rows(session, statement))
 
 
 def _count_shelf(
@@ -342,35 +292,18 @@ def _count_shelf(
     return _count(session, shelf)
 
 
-def _counts(session: Session, organisation_id: int, definition_id: int) -> ShelfCounts:
-    return ShelfCounts(
-        proposed=_count_shelf(session, organisation_id, definition_id, PROPOSED),
-        confirmed=_count_shelf(session, organisation_id, definition_id, CONFIRMED),
-        rejected=_count_shelf(session, organisation_id, definition_id, REJECTED),
-    )
-
-
-def _count_agents(session: Session, organisation_id: int, definition_id: int | None) -> int:
-    return session.scalars(
-        select(func.count())
-        .select_from(Agent)
-        .join(Profile, Profile.id == Agent.owner_id)
-        .where(Agent.organisation_id == organisation_id, Agent.definition_id == definition_id, Profile.active)
-    ).one()
-
-
 def _overview(session: Session, definition: AgentDefinition) -> DefinitionOverview:
     organisation_id = definition.organisation_id
     oldest = select_memories(AgentMemory.stated_at, organisation_id=organisation_id, statuses=PROPOSED)
     return DefinitionOverview(
         definition=definition,
-        counts=_counts(session, organisation_id, definition.id),
+        counts=read_shelf_counts(session, organisation_id, definition.id),
         oldest_stated_at=session.scalars(
             oldest.where(AgentMemory.definition_id == definition.id)
             .order_by(AgentMemory.stated_at, AgentMemory.id)
             .limit(1)
         ).first(),
-        agents=_count_agents(session, organisation_id, definition.id),
+        agents=count_reach(session, organisation_id, definition.id),
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, literal_column, select, true
 
 from portal.contents import is_storable
+from portal.driver_rows import RowReader
 from portal.errors import NotAnAdministrator
 from portal.models import (
     ACCOUNT_SCOPE,
@@ -133,9 +134,19 @@ def find_definition_id(session: Session, *, organisation_id: int, name: str) -> 
     return found[0][0] if found else None
 
 
-FIND_DEFINITION_ID = select(AgentDefinition.id).where(
+def find_definition(session: Session, *, organisation_id: int, name: str) -> AgentDefinition | None:
+    """Return an organisation's definition with this name. Any text may be asked for."""
+    if not is_storable(name):
+        return None
+    found = fetch_in(session, FIND_DEFINITION, {"organisation_id": organisation_id, "name": name})
+    return DEFINITIONS.read(found[0]) if found else None
+
+
+DEFINITIONS = RowReader(AgentDefinition)
+FIND_DEFINITION = select(*DEFINITIONS.columns).where(
     AgentDefinition.organisation_id == bindparam("organisation_id"), AgentDefinition.name == bindparam("name")
 )
+FIND_DEFINITION_ID = FIND_DEFINITION.with_only_columns(AgentDefinition.id)
 
 
 def find_active_profile(session: Session, profile_id: int) -> Profile | None:

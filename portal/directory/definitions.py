@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import Select, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, contains_eager, joinedload
 
@@ -21,9 +21,9 @@ from portal.directory.names import (
 )
 from portal.directory.removal import remove_definition
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify
-from portal.driver_rows import RowReader
 from portal.errors import InvalidInput
 from portal.models import Agent, AgentDefinition, Organisation, Profile
+from portal.scopes import DEFINITIONS, FIND_DEFINITION
 
 # What PostgreSQL calls the rule of one agent a person and definition, and what SQLite says in its place.
 ONE_AGENT = {
@@ -31,13 +31,6 @@ ONE_AGENT = {
     "agent.organisation_id, agent.definition_id, agent.owner_id",
 }
 PROMPT_MARKER_BYTES = 8
-
-DEFINITIONS = RowReader(AgentDefinition)
-
-# Made once, and run on the driver: every page about an agent asks this.
-FIND_DEFINITION = select(*DEFINITIONS.columns).where(
-    AgentDefinition.organisation_id == bindparam("organisation_id"), AgentDefinition.name == bindparam("name")
-)
 
 AGENT_LIMITS = ("memory_limit", "memory_characters", "proposal_limit")
 """The limits of what each agent holds. The others are the definition's own, whose row is locked anyway."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from flask import Flask
 
+from portal.counts import Count
 from portal.hints import show_marks
-from portal.reports import Count
 from portal.web.services import services
 
 # Known to every template without an import, which would cost a row of a long list more than the row itself.

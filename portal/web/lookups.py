@@ -8,6 +8,8 @@ from flask import abort
 
 from portal.directory import Person
 from portal.models import AgentDefinition, AgentMemory
+from portal.review_page import ReviewPage
+from portal.review_queue import QueueQuestion
 from portal.web.auth import me
 from portal.web.services import services
 
@@ -17,6 +19,11 @@ Found = TypeVar("Found")
 def get_definition(name: str) -> AgentDefinition:
     """Return a definition of the organisation."""
     return _or_404(services().directory.find_definition(me().organisation, name))
+
+
+def get_review_page(asked: QueueQuestion) -> ReviewPage:
+    """Return a page of the review queue of a definition of the organisation."""
+    return _or_404(services().reports.find_review_page(me().organisation, asked))
 
 
 def get_account_fact(memory_id: int, definition: str) -> AgentMemory:

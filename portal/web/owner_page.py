@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from flask import render_template, request
 
+from portal.counts import Count
 from portal.models import AgentMemory, Status
 from portal.recall import HELD
-from portal.reports import Count
 from portal.web.addresses import RowLinks, list_url, pager_links
 from portal.web.auth import me
 from portal.web.lookups import get_definition

@@ -18,6 +18,7 @@ from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import AgentMemory, MemoryEvent, new_memory_id
 from portal.reports import MemoryReports
+from portal.review_queue import QueueQuestion
 from tests.databases import Databases, opened
 from tests.factories import Clock, create_personas
 from tests.manager.world import World
@@ -197,6 +198,12 @@ def reporting(name: str, *more: Any, **named: Any) -> Callable[[World], Call]:
     )
 
 
+def showing_review(world: World) -> Call:
+    return partial(
+        MemoryReports(world.database).find_review_page, world.acme, QueueQuestion("support", limit=5)
+    )
+
+
 # The call, how many statements it makes, and where these look in the two big tables.
 CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
     "remember": (saying("remember", "new", "text"), 4, [f"{PK} 3", f"{PK} 4"]),
@@ -227,20 +234,27 @@ CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
     # A key's oldest proposal is the one that has no older one beside it.
     "queue": (
         finding("find_review_queue", limit=5),
-        5,
-        [f"{QUEUE} 2", f"{KEY} 4", f"{PK} 4", f"{KEY} 3", f"{QUEUE} 2", f"{KEY} 4"],
+        3,
+        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS, f"{QUEUE} 2", f"{KEY} 4"],
     ),
     "queue by key": (
         finding("find_review_queue", limit=5, sort="key"),
-        5,
-        [f"{KEY} 2", f"{KEY} 4", f"{PK} 4", f"{KEY} 3", f"{QUEUE} 2", f"{KEY} 4"],
+        3,
+        [f"{KEY} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS, f"{QUEUE} 2", f"{KEY} 4"],
     ),
     "queue with a search": (
         finding("find_review_queue", limit=5, search="text"),
-        5,
-        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", f"{PK} 4", f"{KEY} 3", f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3"],
+        3,
+        [
+            *(f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS),
+            *(f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3"),
+        ],
     ),
-    "whole queue": (finding("find_review_queue"), 4, [f"{QUEUE} 2", f"{KEY} 4", f"{PK} 3", f"{KEY} 2"]),
+    "whole queue": (
+        finding("find_review_queue"),
+        2,
+        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS],
+    ),
     "events": (reporting("find_events", limit=5), 3, [HISTORY, KEY_HISTORY]),
     "events of a key": (
         reporting("find_events", memory_key="room", limit=5),
@@ -248,7 +262,20 @@ CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
         [KEY_HISTORY, KEY_HISTORY],
     ),
     "events of a fact": (reporting("find_events", memory_id=17, limit=5), 3, [EVENTS, EVENTS]),
-    "counts": (reporting("find_shelf_counts"), 4, [f"{QUEUE} 2", f"{PK} 3", f"{REJECTED} 2"]),
+    "review page": (
+        showing_review,
+        5,
+        [
+            *(f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS, f"{QUEUE} 2", f"{KEY} 4"),
+            *(f"{QUEUE} 2", f"{PK} 3", f"{REJECTED} 2", f"{QUEUE} 1", f"{PK} 3"),
+        ],
+    ),
+    "review counts": (
+        reporting("find_review_counts"),
+        2,
+        [f"{QUEUE} 2", f"{PK} 3", f"{REJECTED} 2", f"{QUEUE} 1"],
+    ),
+    "counts": (reporting("find_shelf_counts"), 2, [f"{QUEUE} 2", f"{PK} 3", f"{REJECTED} 2"]),
     "arrivals": (reporting("count_arrivals", Clock().now), 2, [f"{QUEUE} 3"]),
 }
 # An agent's calls lock its row; on SQLite, where who writes is alone, that is one statement less.

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from portal.models import Profile
+from portal.counts import Count, ReviewCounts, ShelfCounts
+from portal.models import Organisation, Profile
 from portal.policy import Usage
-from portal.reports import Count, MemoryReports, ShelfCounts
+from portal.reports import MemoryReports
+from portal.review_queue import QueueQuestion
 from tests.manager.test_find import fill
 from tests.manager.twins import read_all_pages
 from tests.manager.world import World, contents
@@ -111,18 +113,31 @@ def test_what_waits_in_all_definitions_is_counted(world: World, reports: MemoryR
     assert reports.count_waiting(world.acme) == Count(2)
 
 
-def test_rewordings_are_counted_while_a_fact_is_a_proposal(world: World, reports: MemoryReports) -> None:
-    world.propose("ada", "twice", "1")
-    world.propose("ada", "twice", "2")
-    world.propose("ada", "twice", "3")
-    world.propose("ada", "twice", "3")
-    world.remember("ada", "never", "1")
-    world.remember("ada", "never", "2")
-    world.propose("ada", "never", "2")
-    ids = [world.row("ada", key).id for key in ("twice", "never")]
-    assert reports.count_rewordings(world.acme, ids) == {ids[0]: 2}
-    assert reports.count_rewordings(world.personas.globex, ids) == {}
-    assert reports.count_rewordings(world.acme, []) == {}
+def test_the_counts_beside_the_queue_are_those_that_are_told_one_by_one(
+    world: World, reports: MemoryReports
+) -> None:
+    world.propose("ada", "a")
+    world.propose("bob", "b", definition="travel")
+    world.confirmed("bob", "c")
+    world.rejected("root", "d")
+    counts = reports.find_review_counts(world.acme, "support")
+    assert counts.shelves == reports.find_shelf_counts(world.acme, "support") != ShelfCounts()
+    assert counts.waiting == reports.count_waiting(world.acme) == Count(2)
+    assert counts.reach == reports.count_reach(world.acme, "support") == 3
+    page = reports.find_review_page(world.acme, QueueQuestion("support"))
+    assert page is not None
+    assert (page.counts, page.confirmed_keys, page.definition.title) == (counts, ["c"], "Support")
+    assert [entry.memory_key for entry in page.entries] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["nothing", "", "sup\x00port", "\ud800"])
+def test_there_is_no_page_of_a_definition_that_does_not_exist(
+    world: World, reports: MemoryReports, name: str
+) -> None:
+    world.propose("ada")
+    assert reports.find_review_page(world.acme, QueueQuestion(name)) is None
+    assert reports.find_review_page(Organisation(id=10**6), QueueQuestion("support")) is None
+    assert reports.find_review_counts(world.acme, name) == ReviewCounts()
 
 
 def test_confirmed_keys_come_in_order(world: World, reports: MemoryReports) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from portal.reports import Count, MemoryReports
+from portal.counts import Count
+from portal.reports import MemoryReports
 from tests.manager.world import World, contents
 
 

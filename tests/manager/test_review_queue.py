@@ -99,6 +99,18 @@ def test_an_entry_has_the_fact_in_use_and_what_was_rejected_the_newest_decision_
     assert entry.rejected[1].decision_reason == "Wrong"
 
 
+def test_changes_of_a_text_count_while_it_waits(world: World) -> None:
+    for text in "1233":
+        world.propose("ada", "office", text)
+    world.remember("bob", "office", "1")
+    world.remember("bob", "office", "2")
+    world.propose("bob", "office", "2")
+    world.propose("ada", "seat")
+    office, seat = queue(world)
+    assert office.times_changed == {world.row("ada").id: 2}
+    assert seat.times_changed == {}
+
+
 def test_a_key_without_a_proposal_is_not_in_the_queue(world: World) -> None:
     world.confirmed("ada", "confirmed")
     world.rejected("ada", "rejected")

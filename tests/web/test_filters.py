@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from portal.reports import Count
+from portal.counts import Count
 from portal.web.filters import ago, counted, exact, excerpt, is_long, machine
 from tests.web.visitors import Portal
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from flask import Blueprint, url_for
 
+from portal.counts import Count, ShelfCounts
 from portal.models import Status
-from portal.reports import Count, ShelfCounts
 from portal.web.auth import me
 from portal.web.services import services
 

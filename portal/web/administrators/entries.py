@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from portal.differences import Part, word_difference
 from portal.hints import Hint, hints_for, look_alike_key
-from portal.models import AgentDefinition, AgentMemory
+from portal.models import AgentDefinition, AgentMemory, Profile
 from portal.policy import needs_second_person
 from portal.review_queue import ReviewEntry
 from portal.web.auth import me
@@ -75,13 +75,15 @@ class Entry:
         return not others and not (self.confirmed or last.flags or last.hindrance)
 
 
-def describe(definition: AgentDefinition, entries: Sequence[ReviewEntry]) -> Sequence[Entry]:
-    """Return entries as they are shown, the few things that they need read at once for all."""
-    reports, organisation = services().reports, me().organisation
-    ids = [proposal.id for entry in entries for proposal in entry.proposals]
-    changes = reports.count_rewordings(organisation, ids)
-    keys = reports.find_confirmed_keys(organisation, definition.name)
-    return [_describe_one(definition, entry, changes, keys) for entry in entries]
+def describe(
+    definition: AgentDefinition, entries: Iterable[ReviewEntry], confirmed_keys: Collection[str]
+) -> Sequence[Entry]:
+    """Return entries as they are shown.
+
+    :param confirmed_keys: those of the definition.
+    """
+    reviewer = me()
+    return [_describe_one(definition, entry, confirmed_keys, reviewer) for entry in entries]
 
 
 def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> Entry:
@@ -90,8 +92,10 @@ def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> En
     :param memory: a proposal, or what became of one.
     :param about: what its item says besides.
     """
-    found = services().manager.find_review_entry(me().organisation, definition.name, memory.memory_key)
-    [entry] = describe(definition, [found]) if found else [Entry(memory.memory_key, [])]
+    organisation = me().organisation
+    found = services().manager.find_review_entry(organisation, definition.name, memory.memory_key)
+    keys = services().reports.find_confirmed_keys(organisation, definition.name)
+    [entry] = describe(definition, [found], keys) if found else [Entry(memory.memory_key, [])]
     others = [item for item in entry.items if item.memory.id != memory.id]
     itself = next((item for item in entry.items if item.memory.id == memory.id), Item(memory))
     is_proposal = itself in entry.items
@@ -105,14 +109,14 @@ def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> En
 
 
 def _describe_one(
-    definition: AgentDefinition, entry: ReviewEntry, changes: Mapping[int, int], keys: Collection[str]
+    definition: AgentDefinition, entry: ReviewEntry, keys: Collection[str], reviewer: Profile
 ) -> Entry:
     in_use = entry.confirmed
     items = [
         Item(
             memory,
-            flags=_flags(memory, entry, changes.get(memory.id, 0), keys),
-            hindrance=_hindrance(definition, memory, in_use),
+            flags=_flags(memory, entry, keys),
+            hindrance=_hindrance(definition, memory, in_use, reviewer),
             in_use=in_use,
             difference=list(word_difference(in_use.content, memory.content)) if in_use else (),
         )
@@ -122,9 +126,8 @@ def _describe_one(
     return Entry(entry.memory_key, items, confirmed=in_use, rejected=newest_rejection)
 
 
-def _flags(
-    memory: AgentMemory, entry: ReviewEntry, times_changed: int, keys: Collection[str]
-) -> Sequence[Flag]:
+def _flags(memory: AgentMemory, entry: ReviewEntry, keys: Collection[str]) -> Sequence[Flag]:
+    times_changed = entry.times_changed.get(memory.id, 0)
     hints = hints_for(
         memory.memory_key,
         memory.content,
@@ -144,10 +147,12 @@ def _flag(hint: Hint, memory: AgentMemory, times_changed: int, keys: Collection[
     return Flag(hint)
 
 
-def _hindrance(definition: AgentDefinition, memory: AgentMemory, confirmed: AgentMemory | None) -> str:
+def _hindrance(
+    definition: AgentDefinition, memory: AgentMemory, confirmed: AgentMemory | None, reviewer: Profile
+) -> str:
     if confirmed is not None:
         return KEY_IN_USE
-    return OWN if needs_second_person(definition, memory, me()) else ""
+    return OWN if needs_second_person(definition, memory, reviewer) else ""
 
 
 def _place(item: Item) -> tuple[datetime, int]:

@@ -10,20 +10,20 @@ from typing import Any
 from flask import render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from portal.counts import ReviewCounts
 from portal.models import EPOCH, AgentDefinition, to_microseconds
 from portal.pages import Page
-from portal.review_queue import SORTS, ReviewEntry
+from portal.review_queue import SORTS, QueueQuestion, ReviewEntry
 from portal.web.addresses import FactLinks, pager_links
 from portal.web.administrators.blueprint import (
     ENTRIES_A_PAGE,
     QUEUE,
     administrators,
-    find_counts,
     tab_links,
 )
 from portal.web.administrators.entries import describe
 from portal.web.auth import administrators_only, me
-from portal.web.lookups import get_definition
+from portal.web.lookups import get_definition, get_review_page
 from portal.web.services import services
 
 OLDEST = "oldest"
@@ -56,6 +56,10 @@ class Asked:
             me().organisation, definition, search=self.search, sort=self.sort, limit=limit, after=after
         )
 
+    def of(self, definition: str) -> QueueQuestion:
+        """Return the question that the page is the answer to."""
+        return QueueQuestion(definition, self.search, self.sort, ENTRIES_A_PAGE, self.after)
+
 
 @administrators.get("/")
 @administrators_only
@@ -67,19 +71,20 @@ def index() -> ResponseReturnValue:
 @administrators.get("/<definition:definition>/")
 @administrators_only
 def queue(definition: str) -> ResponseReturnValue:
-    found, asked = get_definition(definition), Asked.from_request()
+    asked = Asked.from_request()
     # Read first: what arrives while the page is made is told as new, and not left out.
     since = to_microseconds(services().clock())
-    page = asked.find(definition, after=asked.after)
+    found = get_review_page(asked.of(definition))
+    page = found.entries
     return render_template(
         "administrators/queue.html",
-        entries=describe(found, page),
+        entries=describe(found.definition, page, found.confirmed_keys),
         page=page,
         tabs=tab_links(definition),
         tab="proposed",
         sorts=SORTS,
         arrivals=url_for("administrators.arrivals", definition=definition, since=since),
-        **what_entries_need(found),
+        **beside_entries(found.definition, asked, found.counts),
         **pager_links(QUEUE, definition, page.after, sort=asked.sort),
     )
 
@@ -101,12 +106,17 @@ def arrivals(definition: str) -> ResponseReturnValue:
 
 def what_entries_need(definition: AgentDefinition) -> dict[str, Any]:
     """Return what the templates of entries expect, on the page of the queue and in fragments of it."""
-    asked = Asked.from_request()
+    counts = services().reports.find_review_counts(me().organisation, definition.name)
+    return beside_entries(definition, Asked.from_request(), counts)
+
+
+def beside_entries(definition: AgentDefinition, asked: Asked, counts: ReviewCounts) -> dict[str, Any]:
     return {
         "definition": definition,
         "asked": asked,
-        "counts": find_counts(definition.name),
-        "reach": services().reports.count_reach(me().organisation, definition.name),
+        "counts": counts.shelves,
+        "waiting": counts.waiting,
+        "reach": counts.reach,
         "links": FactLinks(definition.name),
         "notice": None,
     }
