@@ -244,7 +244,7 @@ class _Fact:
             raise KeyAlreadyConfirmed(self.memory, confirmed)
         if not has_room_for_fact(read_account_usage(self._session, self._definition), self.memory.content):
             raise AccountFactsFull(self.memory)
-        if needs_second_person(self._definition, self.memory, decider):
+        if needs_second_person(self._definition, self.memory.stated_by_id, decider):
             raise SecondPersonRequired(self.memory)
 
     def require_decided(self, expected_version: int | None) -> None:

@@ -230,8 +230,10 @@ def _has_word(text: str, words: Mapping[str, Sequence[str]]) -> bool:
     else:
         lowered = text.replace("\u0130", "i").lower().replace("\u0131", "i").replace("\u017f", "s")
     for character, with_it in words.items():
-        if character in lowered and any(word in lowered for word in with_it):
-            return True
+        if character in lowered:
+            for word in with_it:
+                if word in lowered:
+                    return True
     return False
 
 

@@ -96,6 +96,6 @@ def has_room_for_fact(usage: AccountUsage, content: str) -> bool:
     return usage.facts < usage.fact_limit and usage.characters + len(content) <= usage.character_limit
 
 
-def needs_second_person(definition: AgentDefinition, memory: AgentMemory, decided_by: Profile) -> bool:
+def needs_second_person(definition: AgentDefinition, stated_by_id: int | None, decided_by: Profile) -> bool:
     """Whether the definition's policy keeps this person from confirming what they stated themselves."""
-    return definition.second_person_required and memory.stated_by_id == decided_by.id
+    return definition.second_person_required and stated_by_id == decided_by.id

@@ -12,7 +12,7 @@ from portal.counts import ReviewCounts, read_review_counts
 from portal.models import ACCOUNT_SCOPE, AgentDefinition, AgentMemory, Organisation
 from portal.pages import Page
 from portal.recall import CONFIRMED, select_memories
-from portal.review_queue import QueueQuestion, ReviewEntry, read_queue
+from portal.review_queue import Fact, QueueQuestion, ReviewEntry, read_shown_queue
 from portal.scopes import find_definition, find_definition_id, id_of
 from portal.transactions import fetch_in
 
@@ -27,7 +27,7 @@ class ReviewPage:
     """A page of the review queue with all that stands beside it, of one moment."""
 
     definition: AgentDefinition
-    entries: Page[ReviewEntry]
+    entries: Page[ReviewEntry[Fact]]
     counts: ReviewCounts
     confirmed_keys: Sequence[str]
     """The keys of the definition's confirmed facts, in their order."""
@@ -48,7 +48,7 @@ class ReviewPageCalls:
                 return None
             return ReviewPage(
                 definition=definition,
-                entries=read_queue(session, organisation_id, definition.id, asked),
+                entries=read_shown_queue(session, organisation_id, definition.id, asked),
                 counts=read_review_counts(session, organisation_id, definition.id),
                 confirmed_keys=read_confirmed_keys(session, organisation_id, definition.id),
             )

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import (
-    BigInteger,
-    Select,
-    and_,
-    bindparam,
-    case,
-    func,
-    literal_column,
-    select,
-    tuple_,
-    union_all,
-)
-from sqlalchemy.orm import aliased
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from portal.contents import is_storable
-from portal.driver_rows import RowReader
 from portal.errors import InvalidInput
-from portal.find_calls import begin_after, contains, counting, limited
-from portal.models import (
-    ACCOUNT_SCOPE,
-    AgentMemory,
-    CodePointText,
-    EventAction,
-    MemoryEvent,
-    Organisation,
-    Profile,
-    Status,
-    to_microseconds,
-)
+from portal.models import AgentMemory, Organisation, Profile, Status, from_microseconds, to_microseconds
 from portal.pages import Page, Position, Question, check_limit, cut_page
-from portal.recall import CONFIRMED, MEMORIES, OPEN_OR_CLOSED, PROPOSED, select_memories, status_in
+from portal.queue_statements import (
+    ONE_ENTRY,
+    PLACE,
+    PROFILES,
+    SHOWN,
+    SORTS,
+    WHOLE,
+    Shape,
+    Sort,
+    count_keys,
+    select_page,
+)
+from portal.recall import MEMORIES
 from portal.scopes import find_definition_id, id_of
 from portal.transactions import fetch_in
 
 if TYPE_CHECKING:
-    from sqlalchemy import CTE, CompoundSelect
     from sqlalchemy.orm import Session
 
     from portal.database import Database
@@ -52,42 +37,46 @@ EVERYTHING = 2**62
 """A limit beyond which no database has keys, for a page without one."""
 
 
+class Person(NamedTuple):
+    """Somebody who stated or decided a fact."""
+
+    id: int
+    name: str
+
+
+class Fact(NamedTuple):
+    """What is shown of an account fact in the queue; see :class:`portal.models.AgentMemory` for the names.
+
+    A page has many, and the mapped object costs several times as much.
+    """
+
+    id: int
+    memory_key: str
+    content: str
+    status: Status
+    version: int
+    stated_at: dt.datetime
+    decided_at: dt.datetime | None
+    decision_reason: str
+    stated_by: Person | None
+    decided_by: Person | None
+    times_changed: int
+    """How often its text was changed while it waited."""
+
+
+Memory = TypeVar("Memory", AgentMemory, Fact)
+
+
 @dataclass(frozen=True)
-class ReviewEntry:
+class ReviewEntry(Generic[Memory]):
     """A key that somebody proposed: its proposals, the oldest first, and what is known of the key."""
 
     memory_key: str
-    proposals: tuple[AgentMemory, ...]
-    confirmed: AgentMemory | None
+    proposals: tuple[Memory, ...]
+    confirmed: Memory | None
     """The fact in use under the key; while there is one, no proposal can be confirmed."""
-    rejected: tuple[AgentMemory, ...]
+    rejected: tuple[Memory, ...]
     """What was rejected under the key, the newest decision first."""
-    times_changed: Mapping[int, int]
-    """How often the text of a proposal was changed while it waited, by its id, if it ever was."""
-
-
-@dataclass(frozen=True)
-class Sort:
-    """An order of the queue, by the oldest proposal of each key."""
-
-    order: tuple[Any, ...]
-    kinds: tuple[type, ...]
-    is_descending: bool = False
-
-    def position(self, entry: ReviewEntry) -> Position:
-        """Return where an entry stands in this order."""
-        if self.kinds == (str,):
-            return (entry.memory_key,)
-        oldest = entry.proposals[0]
-        return to_microseconds(oldest.stated_at), oldest.id
-
-
-BY_AGE = (AgentMemory.stated_at, AgentMemory.id)
-SORTS = {
-    "oldest": Sort(BY_AGE, (int, int)),
-    "newest": Sort(BY_AGE, (int, int), is_descending=True),
-    "key": Sort((AgentMemory.memory_key,), (str,)),
-}
 
 
 class ReviewQueueCalls:
@@ -98,7 +87,7 @@ class ReviewQueueCalls:
     def find_review_queue(
         self, admin_org: Organisation, agent_def_name: str, *, search: str = "", sort: str = "oldest",
         limit: int | None = None, after: str | None = None,
-    ) -> Page[ReviewEntry]:  # fmt: skip
+    ) -> Page[ReviewEntry[AgentMemory]]:  # fmt: skip
         """Return the keys that wait for a decision, each with all its proposals.
 
         A key stands where its oldest proposal stands and is never split between pages. With a search it
@@ -111,30 +100,30 @@ class ReviewQueueCalls:
         organisation_id = id_of(admin_org, Organisation)
         asked = QueueQuestion(agent_def_name, search, sort, limit, after)
 
-        def find(session: Session) -> Page[ReviewEntry]:
+        def find(session: Session) -> Page[ReviewEntry[AgentMemory]]:
             definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
             if definition_id is None:
                 return Page()
-            return read_queue(session, organisation_id, definition_id, asked)
+            return _read_queue(session, organisation_id, definition_id, asked, WHOLE, _memories)
 
         return self._database.read(find)
 
     def find_review_entry(
         self, admin_org: Organisation, agent_def_name: str, memory_key: str
-    ) -> ReviewEntry | None:
-        """Return one key's entry of the queue, or None where no proposal waits under it.
+    ) -> ReviewEntry[Fact] | None:
+        """Return what the page of the queue shows of one key, or None where no proposal waits under it.
 
         :param memory_key: a canonical key.
         """
         organisation_id = id_of(admin_org, Organisation)
 
-        def find(session: Session) -> ReviewEntry | None:
+        def find(session: Session) -> ReviewEntry[Fact] | None:
             definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
             if definition_id is None or not is_storable(memory_key):
                 return None
             place = {"organisation_id": organisation_id, "definition_id": definition_id}
             rows = fetch_in(session, ONE_ENTRY, place | {"memory_key": memory_key})
-            return next(iter(_entries(rows)), None)
+            return next(iter(_entries(_facts(rows))), None)
 
         return self._database.read(find)
 
@@ -158,182 +147,115 @@ class QueueQuestion:
             raise InvalidInput("sort", "use oldest, newest or key")
 
 
-def read_queue(
+def read_shown_queue(
     session: Session, organisation_id: int, definition_id: int, asked: QueueQuestion
-) -> Page[ReviewEntry]:
-    """Return a page of a definition's queue."""
+) -> Page[ReviewEntry[Fact]]:
+    """Return a page of a definition's queue, as the page of the portal shows it."""
+    return _read_queue(session, organisation_id, definition_id, asked, SHOWN, _facts)
+
+
+def _read_queue(
+    session: Session,
+    organisation_id: int,
+    definition_id: int,
+    asked: QueueQuestion,
+    columns: tuple[Any, ...],
+    read: Callable[[Iterable[Sequence[Any]]], Iterator[Memory]],
+) -> Page[ReviewEntry[Memory]]:
     if not is_storable(asked.search):
         return Page()
     sort, limit = SORTS[asked.sort], asked.limit
     parts = (organisation_id, asked.definition, asked.search, asked.sort)
     question = Question("queue", parts, sort.kinds)
     position = question.position(asked.after, limit=limit)
-    shape = (bool(asked.search), session.get_bind().dialect.name)
+    shape = Shape(asked.sort, bool(asked.search), position is not None, session.get_bind().dialect.name)
     bound: dict[str, int | str] = {"organisation_id": organisation_id, "definition_id": definition_id}
     if asked.search:
         bound["search"] = asked.search.casefold()
     place = dict(zip(PLACE, position or (), strict=False))
     up_to = {"limit": EVERYTHING if limit is None else limit + 1}
-    page = select_page(asked.sort, *shape, goes_on=position is not None)
-    entries = sorted(
-        _entries(fetch_in(session, page, bound | place | up_to)),
-        key=sort.position,
-        reverse=sort.is_descending,
+    rows = fetch_in(session, select_page(shape, columns), bound | place | up_to)
+    found = [(_position(sort, entry), entry) for entry in _entries(read(rows))]
+    found.sort(key=_first, reverse=sort.is_descending)
+    total = len(found)
+    # A first page that holds everything has counted it.
+    if limit is not None and (position is not None or total > limit):
+        [(total,)] = fetch_in(session, count_keys(shape), bound)
+    positions, entries = [position for position, _ in found], [entry for _, entry in found]
+    return cut_page(question, entries, positions, limit=limit, total=total)
+
+
+def _position(sort: Sort, entry: ReviewEntry[Memory]) -> Position:
+    """Return where an entry stands in an order."""
+    if sort.kinds == (str,):
+        return (entry.memory_key,)
+    oldest = entry.proposals[0]
+    return to_microseconds(oldest.stated_at), oldest.id
+
+
+def _first(pair: tuple[Position, object]) -> Position:
+    return pair[0]
+
+
+def _entries(memories: Iterable[Memory]) -> Iterable[ReviewEntry[Memory]]:
+    """Return the entries of keys under which these are all memories, in no order, those with a proposal."""
+    found: defaultdict[str, list[Memory]] = defaultdict(list)
+    for memory in memories:
+        found[memory.memory_key].append(memory)
+    entries = [_entry(key, under_key) for key, under_key in found.items()]
+    return [entry for entry in entries if entry.proposals]
+
+
+def _entry(key: str, memories: Sequence[Memory]) -> ReviewEntry[Memory]:
+    if len(memories) == 1 and memories[0].status == Status.PROPOSED:
+        return ReviewEntry(key, (memories[0],), None, ())
+    proposals = [memory for memory in memories if memory.status == Status.PROPOSED]
+    rejected = [memory for memory in memories if memory.status == Status.REJECTED]
+    return ReviewEntry(
+        memory_key=key,
+        proposals=tuple(sorted(proposals, key=_age)),
+        confirmed=next((memory for memory in memories if memory.status == Status.CONFIRMED), None),
+        rejected=tuple(sorted(rejected, key=_decision, reverse=True)),
     )
-    total = len(entries)
-    if limit is not None:
-        [(total,)] = fetch_in(session, count_keys(*shape), bound)
-    return cut_page(question, entries, map(sort.position, entries), limit=limit, total=total)
 
 
-PLACE = ("place_1", "place_2")
-"""What binds the position after which a page begins."""
-
-
-# The statements are made once for each shape that a question can have.
-
-
-@cache
-def select_page(sort: str, is_searched: bool, backend: str, *, goes_on: bool) -> CompoundSelect[Any]:  # noqa: FBT001
-    """Select everything under as many keys as a page needs."""
-    order = SORTS[sort]
-    kinds = [BigInteger() if kind is int else CodePointText for kind in order.kinds]
-    place = [bindparam(name, type_=kind) for name, kind in zip(PLACE, kinds, strict=False)]
-    heads = begin_after(
-        _select_heads(is_searched, backend),
-        order.order,
-        place if goes_on else None,
-        is_descending=order.is_descending,
-    )
-    return _select_under(limited(heads, bindparam("limit", type_=BigInteger)).cte("heads"))
-
-
-@cache
-def count_keys(is_searched: bool, backend: str) -> Select[Any]:  # noqa: FBT001
-    """Count the keys that wait, to one beyond the cap and no further."""
-    return counting(_select_heads(is_searched, backend))
-
-
-def _select_heads(is_searched: bool, backend: str) -> Select[Any]:  # noqa: FBT001
-    """Select the oldest proposal of each key, without looking at more keys than a page needs.
-
-    It is the one that has no older one beside it; the index on keys answers that with one look.
-    """
-    older = aliased(AgentMemory)
-    # The second condition on the status says nothing new; it lets SQLite see that the index applies.
-    beside = select_memories(
-        literal_column("1"), organisation_id=bindparam("organisation_id"), statuses=PROPOSED, of=older
-    ).where(
-        status_in(OPEN_OR_CLOSED, older),
-        older.definition_id == bindparam("definition_id"),
-        older.memory_key == AgentMemory.memory_key,
-    )
-    is_older = tuple_(older.stated_at, older.id) < tuple_(AgentMemory.stated_at, AgentMemory.id)
-    heads = select_memories(
-        AgentMemory.memory_key, organisation_id=bindparam("organisation_id"), statuses=PROPOSED
-    ).where(
-        status_in(OPEN_OR_CLOSED),
-        AgentMemory.definition_id == bindparam("definition_id"),
-        ~beside.where(is_older).correlate(AgentMemory).exists(),
-    )
-    if is_searched:
-        matches = beside.where(contains(backend, older.search_text, bindparam("search", type_=CodePointText)))
-        heads = heads.where(matches.correlate(AgentMemory).exists())
-    return heads
-
-
-PROFILES = RowReader(Profile)
-STATER, DECIDER = Profile.__table__.alias("stater"), Profile.__table__.alias("decider")
-
-# What was never changed since it was proposed has one version, and its events need no look.
-TIMES_CHANGED = case(
-    (
-        AgentMemory.version > literal_column("1"),
-        select(func.count())
-        .select_from(MemoryEvent)
-        .where(
-            MemoryEvent.organisation_id == AgentMemory.organisation_id,
-            MemoryEvent.memory_id == AgentMemory.id,
-            MemoryEvent.action == literal_column(f"'{EventAction.PROPOSED}'"),
-            MemoryEvent.status_before == literal_column(f"'{Status.PROPOSED}'"),
-        )
-        .correlate(AgentMemory)
-        .scalar_subquery(),
-    ),
-    else_=literal_column("0"),
-)
-
-
-def _select_under(keys: CTE) -> CompoundSelect[Any]:
-    """Select what is proposed, rejected and confirmed under keys, each memory with its people."""
-
-    def under(statuses: Sequence[Status]) -> Select[Any]:
-        return (
-            select_memories(
-                *MEMORIES.columns,
-                *STATER.c,
-                *DECIDER.c,
-                TIMES_CHANGED,
-                organisation_id=bindparam("organisation_id"),
-                statuses=statuses,
-            )
-            .join_from(keys, AgentMemory, AgentMemory.memory_key == keys.c.memory_key)
-            .outerjoin(STATER, _is(STATER, AgentMemory.stated_by_id))
-            .outerjoin(DECIDER, _is(DECIDER, AgentMemory.decided_by_id))
-            .where(AgentMemory.definition_id == bindparam("definition_id"))
-        )
-
-    in_use = AgentMemory.scope_id == literal_column(str(ACCOUNT_SCOPE))
-    return union_all(under(OPEN_OR_CLOSED), under(CONFIRMED).where(in_use))
-
-
-def _is(person: Any, profile_id: Any) -> Any:
-    return and_(person.c.organisation_id == AgentMemory.organisation_id, person.c.id == profile_id)
-
-
-ONE_ENTRY = _select_under(
-    select(bindparam("memory_key", type_=CodePointText).label("memory_key")).cte("this_key")
-)
-
-
-def _entries(rows: Iterable[Sequence[Any]]) -> Iterable[ReviewEntry]:
-    """Return the entries that rows of ``_select_under`` make up, in no order, those with a proposal."""
-    found: defaultdict[str, defaultdict[Status, list[AgentMemory]]] = defaultdict(lambda: defaultdict(list))
-    changes: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    people: dict[int | None, Profile | None] = {None: None}
-    width, people_width = MEMORIES.width, PROFILES.width
-    for row in rows:
-        stater, decider = row[width : width + people_width], row[width + people_width : -1]
-        memory = MEMORIES.read(
-            row[:width], stated_by=_person(people, stater), decided_by=_person(people, decider)
-        )
-        found[memory.memory_key][memory.status].append(memory)
-        if row[-1]:
-            changes[memory.memory_key][memory.id] = row[-1]
-    return [
-        ReviewEntry(
-            memory_key=key,
-            proposals=tuple(sorted(memories[Status.PROPOSED], key=_age)),
-            confirmed=next(iter(memories[Status.CONFIRMED]), None),
-            rejected=tuple(sorted(memories[Status.REJECTED], key=_decision, reverse=True)),
-            times_changed=changes.get(key, {}),
-        )
-        for key, memories in found.items()
-        if memories[Status.PROPOSED]
-    ]
-
-
-def _person(people: dict[int | None, Profile | None], row: Sequence[Any]) -> Profile | None:
-    """Return the person of a row, the same one for each of their memories."""
-    profile_id = row[0]
-    if profile_id not in people:
-        people[profile_id] = PROFILES.read(row)
-    return people[profile_id]
-
-
-def _age(memory: AgentMemory) -> tuple[Any, int]:
+def _age(memory: Memory) -> tuple[Any, int]:
     return memory.stated_at, memory.id
 
 
-def _decision(rejected: AgentMemory) -> tuple[Any, int]:
+def _decision(rejected: Memory) -> tuple[Any, int]:
     return rejected.decided_at, rejected.id
+
+
+def _memories(rows: Iterable[Sequence[Any]]) -> Iterator[AgentMemory]:
+    """Make memories of rows of ``WHOLE``, with the same object for each of a person's."""
+    people: dict[int | None, Profile | None] = {None: None}
+    end, last = MEMORIES.width, MEMORIES.width + PROFILES.width
+    for row in rows:
+        for profile in (row[end:last], row[last:]):
+            if profile[0] not in people:
+                people[profile[0]] = PROFILES.read(profile)
+        yield MEMORIES.read(row[:end], stated_by=people[row[end]], decided_by=people[row[last]])
+
+
+STATUSES = {status.value: status for status in Status}
+
+
+def _facts(rows: Iterable[Sequence[Any]]) -> Iterator[Fact]:
+    """Make facts of rows of ``SHOWN``."""
+    for row in rows:
+        memory_id, key, content, status, version, stated_at, decided_at, reason, *people, times_changed = row
+        stater_id, stater, decider_id, decider = people
+        yield Fact(
+            memory_id,
+            key,
+            content,
+            STATUSES[status],
+            version,
+            from_microseconds(stated_at),
+            None if decided_at is None else from_microseconds(decided_at),
+            reason,
+            None if stater_id is None else Person(stater_id, stater),
+            None if decider_id is None else Person(decider_id, decider),
+            times_changed,
+        )

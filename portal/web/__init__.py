@@ -12,10 +12,11 @@ from portal.models import Clock, utc_now
 from portal.settings import Settings
 from portal.web import assets, auth, errors, filters, fragments, guard, headers, metrics, request_log
 from portal.web.accounts import accounts
-from portal.web.addresses import DefinitionConverter, IdConverter, TokenConverter
+from portal.web.addresses import DefinitionConverter, IdConverter, TokenConverter, path_of
 from portal.web.administrators import administrators
 from portal.web.exports import exports
 from portal.web.health import health
+from portal.web.inlining import InlineExtension
 from portal.web.owners import owners
 from portal.web.people import people
 from portal.web.preferences import preferences
@@ -82,6 +83,7 @@ def _set_up_templates(app: Flask) -> None:
         "undefined": StrictUndefined,
         "trim_blocks": True,
         "lstrip_blocks": True,
+        "extensions": [InlineExtension],
     }
 
 
@@ -89,6 +91,7 @@ def _set_up_addresses(app: Flask) -> None:
     app.url_map.converters["definition"] = DefinitionConverter
     app.url_map.converters["memory_id"] = app.url_map.converters["profile_id"] = IdConverter
     app.url_map.converters["token"] = TokenConverter
+    app.jinja_env.globals["url_for"] = path_of
     # Werkzeug corrects an address by a redirect that names the host of the request.
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False

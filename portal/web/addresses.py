@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,7 +11,7 @@ from flask import current_app, request, url_for
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, ValidationError
 
-from portal.models import MAX_ID, AgentMemory
+from portal.models import MAX_ID
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -74,13 +75,29 @@ def own_destination(target: str | None) -> str | None:
     return None if endpoint in _NO_DESTINATIONS else target
 
 
+def path_of(endpoint: str, **values: Any) -> str:
+    """Return what Flask's ``url_for`` does, which builds each address anew, at a tenth of the cost.
+
+    Templates know it by that name. It keeps those that name nothing but a definition.
+    """
+    definition = values.get("definition")
+    if len(values) > (definition is not None):
+        return url_for(endpoint, **values)
+    return _path(request.script_root, endpoint, definition)
+
+
+@lru_cache(maxsize=1_024)
+def _path(_root: str, endpoint: str, definition: str | None) -> str:
+    return url_for(endpoint, definition=definition)
+
+
 def list_url(endpoint: str, definition: str | None = None, **changes: str | None) -> str:
     """Return the address of a list with the filters of this request's query, so that they survive.
 
     :param definition: whose list it is; None where the list is not about agents.
     """
     given: dict[str, Any] = {name: value for name, value in (_filters() | changes).items() if value}
-    return url_for(endpoint, definition=definition, **given)
+    return path_of(endpoint, definition=definition, **given)
 
 
 def pager_links(
@@ -93,7 +110,7 @@ def pager_links(
     """
     is_first = not _filters()["after"]
     return {
-        "everything": url_for(endpoint, definition=definition),
+        "everything": path_of(endpoint, definition=definition),
         "first": None if is_first else list_url(endpoint, definition, after=None, **changes),
         "next": list_url(endpoint, definition, after=cursor, **changes) if cursor else None,
     }
@@ -109,32 +126,34 @@ def page_to_return_to() -> str | None:
     return list_url(_LISTS[request.blueprint], request.view_args.get("definition"))
 
 
-class RowLinks:
-    """The addresses of one page about each memory of a list, with the list's filters.
+def row_link(endpoint: str, definition: str) -> str:
+    """Return the address of a page about each memory of a list, with its filters, and ``%d`` for the id.
 
     They are all alike but for the id, and asking the URL map for each costs more than drawing the row.
     """
+    start, end = _parts(request.script_root, endpoint, definition)
+    filters = {name: value for name, value in _filters().items() if value}
+    query = f"?{urlencode(filters)}" if filters else ""
+    return f"{start}%d{end}{query.replace('%', '%%')}"
 
-    def __init__(self, endpoint: str, definition: str) -> None:
-        path = url_for(endpoint, definition=definition, memory_id=MAX_ID)
-        # The last one, because a definition can have any number for a name.
-        self._start, _, self._end = path.rpartition(str(MAX_ID))
-        filters = {name: value for name, value in _filters().items() if value}
-        self._end += f"?{urlencode(filters)}" if filters else ""
 
-    def __call__(self, memory: AgentMemory) -> str:
-        """Return the address for one memory."""
-        return f"{self._start}{memory.id}{self._end}"
+@lru_cache(maxsize=1_024)
+def _parts(_root: str, endpoint: str, definition: str) -> tuple[str, str]:
+    """Return what stands before and after the id in an address."""
+    path = url_for(endpoint, definition=definition, memory_id=MAX_ID)
+    # The last one, because a definition can have any number for a name.
+    start, _, end = path.rpartition(str(MAX_ID))
+    return start, end
 
 
 class FactLinks:
-    """The addresses of the pages about each account fact of a list."""
+    """The addresses of the pages about each account fact of a list, each with ``%d`` for its id."""
 
     def __init__(self, definition: str) -> None:
-        self.fact = RowLinks("administrators.fact", definition)
-        self.decide = RowLinks("administrators.decide", definition)
-        self.delete = RowLinks("administrators.delete_page", definition)
-        self.reopen = RowLinks("administrators.reopen", definition)
+        self.fact = row_link("administrators.fact", definition)
+        self.decide = row_link("administrators.decide", definition)
+        self.delete = row_link("administrators.delete_page", definition)
+        self.reopen = row_link("administrators.reopen", definition)
 
 
 def _filters() -> dict[str, str | None]:

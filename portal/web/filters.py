@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 
 from portal.counts import Count
-from portal.hints import show_marks
+from portal.hints import has_marks, show_marks
 from portal.web.services import services
 
 # Known to every template without an import, which would cost a row of a long list more than the row itself.
@@ -17,6 +17,9 @@ MACROS_OF_ROWS = ("decide", "facts", "forms")
 FOLDED_LINES = 10
 FOLDED_CHARACTERS = 800
 EXCERPT_CHARACTERS = 100
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+SECONDS_END = len("2026-11-29T18:04:11")
 
 MINUTE_S = 60
 HOUR_S = 60 * MINUTE_S
@@ -41,14 +44,20 @@ def init_app(app: Flask) -> None:
         "times": times,
     }
     app.jinja_env.filters.update(filters)
-    app.jinja_env.tests["long"] = is_long
+    app.jinja_env.tests.update({"long": is_long, "marked": has_marks})
+    app.jinja_env.globals["time_now"] = time_now
     for name in MACROS_OF_ROWS:
         app.jinja_env.globals[name] = app.jinja_env.get_template(f"macros/{name}.html").module
 
 
-def ago(moment: dt.datetime) -> str:
+def time_now() -> dt.datetime:
+    """Return the time now, aware and in UTC, as the clock of the application tells it."""
+    return services().clock()
+
+
+def ago(moment: dt.datetime, now: dt.datetime) -> str:
     """Say how long ago something was, as in "3 hours ago"."""
-    seconds = (services().clock() - moment).total_seconds()
+    seconds = (now - moment).total_seconds()
     for length, unit in _UNITS:
         number = int(seconds // length)
         if number >= 1:
@@ -58,12 +67,13 @@ def ago(moment: dt.datetime) -> str:
 
 def exact(moment: dt.datetime) -> str:
     """Say when something was, to the minute, as in "29 Nov 2026, 18:04"."""
-    return f"{moment.day} {moment:%b %Y, %H:%M}"
+    month = MONTHS[moment.month - 1]
+    return f"{moment.day} {month} {moment.year}, {moment.hour:02}:{moment.minute:02}"
 
 
 def machine(moment: dt.datetime) -> str:
     """Say when something was, for programs."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{moment.isoformat()[:SECONDS_END]}Z"
 
 
 def grouped(number: int) -> str:
@@ -88,5 +98,5 @@ def is_long(text: str) -> bool:
 
 def excerpt(text: str) -> str:
     """Return the beginning of a long content: its first lines, cut where they are long."""
-    lines = text.split("\n", 4)[:4]
-    return "\n".join(lines)[:EXCERPT_CHARACTERS].rstrip() + " …"
+    lines = text[:EXCERPT_CHARACTERS].split("\n", 4)[:4]
+    return "\n".join(lines).rstrip()

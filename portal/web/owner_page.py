@@ -11,7 +11,7 @@ from flask import render_template, request
 from portal.counts import Count
 from portal.models import AgentMemory, Status
 from portal.recall import HELD
-from portal.web.addresses import RowLinks, list_url, pager_links
+from portal.web.addresses import list_url, pager_links, row_link
 from portal.web.auth import me
 from portal.web.lookups import get_definition
 from portal.web.services import services
@@ -47,8 +47,8 @@ def show(template: str, definition: str, **more: object) -> str:
         usage=services().reports.find_usage(me(), definition),
         sections=sections,
         effects=find_effects(own),
-        delete_link=RowLinks("owners.delete", definition),
-        keep_link=RowLinks("owners.keep", definition),
+        delete_link=row_link("owners.delete", definition),
+        keep_link=row_link("owners.keep", definition),
         back=list_url(LIST, definition),
         **narrow(definition, sections),
         **pager_links(LIST, definition, sections[Status.CONFIRMED].after, status=Status.CONFIRMED),

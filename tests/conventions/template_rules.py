@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from jinja2 import Environment, nodes
+from jinja2 import Environment, FileSystemLoader, nodes
 
-JINJA = Environment(autoescape=True)
+from portal.web.assets import resource_dir
+from portal.web.inlining import InlineExtension
+
+JINJA = Environment(
+    autoescape=True, extensions=[InlineExtension], loader=FileSystemLoader(resource_dir("templates"))
+)
 
 # An expression stands in the HTML as its number between two characters that no template contains.
 OPENING, CLOSING = "\ue000", "\ue001"
@@ -30,6 +35,7 @@ NAMES_OF_ELEMENTS = {
 
 # What people and models write, by the names that it has in templates.
 WRITTEN_BY_SOMEBODY = {
+    "about",
     "content",
     "decision_reason",
     "description",
@@ -38,6 +44,7 @@ WRITTEN_BY_SOMEBODY = {
     "memory_key",
     "name",
     "reason",
+    "text",
     "title",
 }
 # A definition's name is limited to letters, digits and hyphens; a form field's is the programmer's.

@@ -235,25 +235,25 @@ CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
     "queue": (
         finding("find_review_queue", limit=5),
         3,
-        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS, f"{QUEUE} 2", f"{KEY} 4"],
+        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", f"{PK} 4", f"{QUEUE} 2", f"{KEY} 4"],
     ),
     "queue by key": (
         finding("find_review_queue", limit=5, sort="key"),
         3,
-        [f"{KEY} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS, f"{QUEUE} 2", f"{KEY} 4"],
+        [f"{KEY} 2", f"{KEY} 4", f"{KEY} 3", f"{PK} 4", f"{QUEUE} 2", f"{KEY} 4"],
     ),
     "queue with a search": (
         finding("find_review_queue", limit=5, search="text"),
         3,
         [
-            *(f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS),
+            *(f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", f"{KEY} 3", f"{PK} 4"),
             *(f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3"),
         ],
     ),
     "whole queue": (
         finding("find_review_queue"),
         2,
-        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", EVENTS, f"{PK} 4", EVENTS],
+        [f"{QUEUE} 2", f"{KEY} 4", f"{KEY} 3", f"{PK} 4"],
     ),
     "events": (reporting("find_events", limit=5), 3, [HISTORY, KEY_HISTORY]),
     "events of a key": (
@@ -261,7 +261,7 @@ CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
         3,
         [KEY_HISTORY, KEY_HISTORY],
     ),
-    "events of a fact": (reporting("find_events", memory_id=17, limit=5), 3, [EVENTS, EVENTS]),
+    "events of a fact": (reporting("find_events", memory_id=17, limit=5), 3, [EVENTS]),
     "review page": (
         showing_review,
         5,

@@ -149,4 +149,4 @@ def test_nobody_confirms_what_they_stated_where_a_second_person_is_required(
 ) -> None:
     definition = AgentDefinition(second_person_required=is_required)
     memory, decider = AgentMemory(stated_by_id=stated_by), Profile(id=decided_by)
-    assert needs_second_person(definition, memory, decider) is is_needed
+    assert needs_second_person(definition, memory.stated_by_id, decider) is is_needed

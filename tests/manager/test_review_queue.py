@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from portal.errors import InvalidInput
+from portal.models import AgentMemory
 from portal.pages import Page
 from portal.review_queue import ReviewEntry
 from tests.manager.twins import read_all_pages
 from tests.manager.world import World, contents
 
 
-def queue(world: World, **more: Any) -> Page[ReviewEntry]:
+def queue(world: World, **more: Any) -> Page[ReviewEntry[AgentMemory]]:
     return world.manager.find_review_queue(world.acme, "support", **more)
 
 
-def keys(entries: Sequence[ReviewEntry]) -> list[str]:
+def keys(entries: Sequence[ReviewEntry[AgentMemory]]) -> list[str]:
     return [entry.memory_key for entry in entries]
 
 
@@ -97,18 +98,6 @@ def test_an_entry_has_the_fact_in_use_and_what_was_rejected_the_newest_decision_
     people = entry.proposals[0].stated_by, entry.confirmed.decided_by, entry.rejected[1].stated_by
     assert [person.name for person in people] == ["Zoe", "Root", "Bob"]
     assert entry.rejected[1].decision_reason == "Wrong"
-
-
-def test_changes_of_a_text_count_while_it_waits(world: World) -> None:
-    for text in "1233":
-        world.propose("ada", "office", text)
-    world.remember("bob", "office", "1")
-    world.remember("bob", "office", "2")
-    world.propose("bob", "office", "2")
-    world.propose("ada", "seat")
-    office, seat = queue(world)
-    assert office.times_changed == {world.row("ada").id: 2}
-    assert seat.times_changed == {}
 
 
 def test_a_key_without_a_proposal_is_not_in_the_queue(world: World) -> None:

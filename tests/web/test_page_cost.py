@@ -9,13 +9,19 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
+from portal.web.services import EXTENSION
+from tests.statements import statements
 from tests.web.visitors import Portal, Visitor
 
 FULL = ("word " * 400)[:2_000]
 MOST_BYTES = 200_000
 
-# The goal is 20. This bound only keeps a page from becoming many times slower unseen.
-MOST_TIMES_A_BARE_ANSWER = 400
+# The goal is 20, and 20 to 30 is what a machine measures that does other things too; see docs/benchmarks.md.
+MOST_TIMES_A_BARE_ANSWER = 50
+ROUNDS, PAGES_A_ROUND = 6, 10
+
+# Who is signed in, which definition, its page of the queue, the counts beside it, and the keys in use.
+STATEMENTS = ["sign_in_session", "agent_definition", "heads", "count(*)", "memory_key"]
 
 
 @pytest.fixture
@@ -30,14 +36,21 @@ def root(portal: Portal) -> Visitor:
     return portal.visitor(portal.personas.root)
 
 
-def seconds_for(work: Callable[[], object]) -> float:
-    """Return how long something takes at its typical best."""
-    times = []
-    for _ in range(15):
-        began = time.process_time()
-        work()
-        times.append(time.process_time() - began)
-    return statistics.median(times)
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long something takes this thread, whatever else the machine does meanwhile."""
+    began = time.thread_time()
+    work()
+    return time.thread_time() - began
+
+
+def ratio_in_turns(work: Callable[[], object], measure: Callable[[], object]) -> float:
+    """Return how many times as long one thing typically takes as another, done in turns.
+
+    Of other work on the machine, in the caches too, both have the same share then.
+    """
+    pairs = [(seconds_of(work), seconds_of(measure)) for _ in range(PAGES_A_ROUND)]
+    works, measures = zip(*pairs, strict=True)
+    return float(statistics.median(works) / statistics.median(measures))
 
 
 def bare_app() -> Flask:
@@ -56,6 +69,17 @@ def test_fifty_full_entries_take_not_many_times_a_bare_answer(
     root: Visitor, record_property: Callable[[str, object], None]
 ) -> None:
     bare = bare_app().test_client()
-    ratio = seconds_for(lambda: root.get("/admin/support/")) / seconds_for(lambda: bare.get("/"))
-    record_property("times a bare answer", round(ratio, 1))
-    assert ratio < MOST_TIMES_A_BARE_ANSWER
+    ratios = [
+        ratio_in_turns(lambda: root.get("/admin/support/"), lambda: bare.get("/")) for _ in range(ROUNDS)
+    ]
+    record_property("times a bare answer", round(min(ratios), 1))
+    assert min(ratios) < MOST_TIMES_A_BARE_ANSWER
+
+
+def test_the_page_asks_the_database_five_things(portal: Portal, root: Visitor) -> None:
+    with statements(portal.app.extensions[EXTENSION].database) as seen:
+        root.get("/admin/support/")
+    asked = [statement for statement in seen if statement.startswith(("SELECT", "WITH"))]
+    assert len(asked) == len(STATEMENTS)
+    assert all(word in statement for word, statement in zip(STATEMENTS, asked, strict=True))
+    assert [statement for statement in seen if statement not in asked] == ["BEGIN DEFERRED", "ROLLBACK"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flask import Blueprint, url_for
+from flask import Blueprint
 
 from portal.counts import Count, ShelfCounts
 from portal.models import Status
+from portal.web.addresses import path_of
 from portal.web.auth import me
 from portal.web.services import services
 
@@ -39,4 +40,4 @@ def find_counts(definition: str) -> ShelfCounts:
 def tab_links(definition: str) -> Mapping[str, str]:
     """Return the addresses of a definition's tabs."""
     endpoints = [*SHELVES.items(), ("history", HISTORY)]
-    return {tab: url_for(endpoint, definition=definition) for tab, endpoint in endpoints}
+    return {tab: path_of(endpoint, definition=definition) for tab, endpoint in endpoints}

@@ -148,7 +148,7 @@ def answer(definition: str, memory: AgentMemory, action: str) -> ResponseReturnV
     """Answer that something was done: in place of the entry, or on the list with a message."""
     words, can_undo = DONE[action], action in STATUS_AFTER
     if not wants_fragment():
-        undo = FactLinks(definition).reopen(memory) if can_undo else None
+        undo = FactLinks(definition).reopen % memory.id if can_undo else None
         tell(words.heading, memory, words.text, undo=undo)
         return redirect(list_url(QUEUE, definition), 303)
     if action == "reopen":

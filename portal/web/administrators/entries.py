@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from portal.differences import Part, word_difference
 from portal.hints import Hint, hints_for, look_alike_key
 from portal.models import AgentDefinition, AgentMemory, Profile
 from portal.policy import needs_second_person
-from portal.review_queue import ReviewEntry
+from portal.review_queue import Fact, ReviewEntry
 from portal.web.auth import me
 from portal.web.errors import Words
 from portal.web.filters import times
@@ -29,15 +29,14 @@ class Flag:
     key: str = ""
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A proposal with what an administrator should know before deciding on it; or what became of one."""
 
-    memory: AgentMemory
+    memory: AgentMemory | Fact
     flags: Sequence[Flag] = ()
     hindrance: str = ""
     """Why this person cannot confirm it, or nothing."""
-    in_use: AgentMemory | None = None
+    in_use: Fact | None = None
     """The fact in use under its key."""
     difference: Sequence[Part] = ()
     """What it says otherwise than that."""
@@ -50,8 +49,7 @@ class Item:
     has_focus: bool = False
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A key with its proposals, or what is left of it after a decision.
 
     ``items`` are the proposals and, in its old place among them, what was decided just now.
@@ -59,8 +57,8 @@ class Entry:
 
     memory_key: str
     items: Sequence[Item]
-    confirmed: AgentMemory | None = None
-    rejected: AgentMemory | None = None
+    confirmed: Fact | None = None
+    rejected: Fact | None = None
     """The newest rejection under the key."""
 
     @property
@@ -76,7 +74,7 @@ class Entry:
 
 
 def describe(
-    definition: AgentDefinition, entries: Iterable[ReviewEntry], confirmed_keys: Collection[str]
+    definition: AgentDefinition, entries: Iterable[ReviewEntry[Fact]], confirmed_keys: Collection[str]
 ) -> Sequence[Entry]:
     """Return entries as they are shown.
 
@@ -100,16 +98,15 @@ def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> En
     itself = next((item for item in entry.items if item.memory.id == memory.id), Item(memory))
     is_proposal = itself in entry.items
     in_use = entry.confirmed if entry.confirmed and entry.confirmed.id != memory.id else None
-    return replace(
-        entry,
-        items=sorted([*others, replace(itself, **about)], key=_place),
+    return entry._replace(
+        items=sorted([*others, itself._replace(**about)], key=_place),
         # Where nothing else is proposed there is nothing to compare what was decided with.
         confirmed=in_use if others or is_proposal else None,
     )
 
 
 def _describe_one(
-    definition: AgentDefinition, entry: ReviewEntry, keys: Collection[str], reviewer: Profile
+    definition: AgentDefinition, entry: ReviewEntry[Fact], keys: Collection[str], reviewer: Profile
 ) -> Entry:
     in_use = entry.confirmed
     items = [
@@ -126,33 +123,31 @@ def _describe_one(
     return Entry(entry.memory_key, items, confirmed=in_use, rejected=newest_rejection)
 
 
-def _flags(memory: AgentMemory, entry: ReviewEntry, keys: Collection[str]) -> Sequence[Flag]:
-    times_changed = entry.times_changed.get(memory.id, 0)
+def _flags(memory: Fact, entry: ReviewEntry[Fact], keys: Collection[str]) -> Sequence[Flag]:
     hints = hints_for(
         memory.memory_key,
         memory.content,
-        times_changed=times_changed,
+        times_changed=memory.times_changed,
         was_rejected=bool(entry.rejected),
         confirmed_keys=keys,
     )
-    return [_flag(hint, memory, times_changed, keys) for hint in hints]
+    return [_flag(hint, memory, keys) for hint in hints]
 
 
-def _flag(hint: Hint, memory: AgentMemory, times_changed: int, keys: Collection[str]) -> Flag:
+def _flag(hint: Hint, memory: Fact, keys: Collection[str]) -> Flag:
     match hint:
         case Hint.CHANGED:
-            return Flag(f"{hint} {times(times_changed)}")
+            return Flag(f"{hint} {times(memory.times_changed)}")
         case Hint.LOOK_ALIKE:
             return Flag(hint, look_alike_key(memory.memory_key, keys) or "")
     return Flag(hint)
 
 
-def _hindrance(
-    definition: AgentDefinition, memory: AgentMemory, confirmed: AgentMemory | None, reviewer: Profile
-) -> str:
+def _hindrance(definition: AgentDefinition, memory: Fact, confirmed: Fact | None, reviewer: Profile) -> str:
     if confirmed is not None:
         return KEY_IN_USE
-    return OWN if needs_second_person(definition, memory, reviewer) else ""
+    stater_id = memory.stated_by.id if memory.stated_by else None
+    return OWN if needs_second_person(definition, stater_id, reviewer) else ""
 
 
 def _place(item: Item) -> tuple[datetime, int]:

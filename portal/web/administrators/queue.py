@@ -11,9 +11,10 @@ from flask import render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from portal.counts import ReviewCounts
-from portal.models import EPOCH, AgentDefinition, to_microseconds
+from portal.models import EPOCH, AgentDefinition, AgentMemory, to_microseconds
 from portal.pages import Page
-from portal.review_queue import SORTS, QueueQuestion, ReviewEntry
+from portal.queue_statements import SORTS
+from portal.review_queue import QueueQuestion, ReviewEntry
 from portal.web.addresses import FactLinks, pager_links
 from portal.web.administrators.blueprint import (
     ENTRIES_A_PAGE,
@@ -50,7 +51,9 @@ class Asked:
             after=request.args.get("after"),
         )
 
-    def find(self, definition: str, *, limit: int = ENTRIES_A_PAGE, after: str | None) -> Page[ReviewEntry]:
+    def find(
+        self, definition: str, *, limit: int = ENTRIES_A_PAGE, after: str | None
+    ) -> Page[ReviewEntry[AgentMemory]]:
         """Return a page of it."""
         return services().manager.find_review_queue(
             me().organisation, definition, search=self.search, sort=self.sort, limit=limit, after=after

@@ -1,0 +1,176 @@
+"""The statements behind the review queue, each made once for each shape that a question can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import (
+    BigInteger,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
+from sqlalchemy.orm import aliased
+
+from portal.driver_rows import RowReader
+from portal.find_calls import begin_after, contains, counting, limited
+from portal.models import ACCOUNT_SCOPE, AgentMemory, CodePointText, EventAction, MemoryEvent, Profile, Status
+from portal.recall import CONFIRMED, MEMORIES, OPEN_OR_CLOSED, PROPOSED, select_memories, status_in
+
+if TYPE_CHECKING:
+    from sqlalchemy import CTE, CompoundSelect
+
+
+@dataclass(frozen=True)
+class Sort:
+    """An order of the queue, by the oldest proposal of each key."""
+
+    order: tuple[Any, ...]
+    kinds: tuple[type, ...]
+    is_descending: bool = False
+
+
+BY_AGE = (AgentMemory.stated_at, AgentMemory.id)
+SORTS = {
+    "oldest": Sort(BY_AGE, (int, int)),
+    "newest": Sort(BY_AGE, (int, int), is_descending=True),
+    "key": Sort((AgentMemory.memory_key,), (str,)),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the statements of a question depend on."""
+
+    sort: str
+    is_searched: bool
+    goes_on: bool
+    """Whether the page begins after a position."""
+    backend: str
+
+
+PLACE = ("place_1", "place_2")
+"""What binds the position after which a page begins."""
+
+
+@cache
+def select_page(shape: Shape, columns: tuple[Any, ...]) -> CompoundSelect[Any]:
+    """Select everything under as many keys as a page needs, as ``columns`` say."""
+    sort = SORTS[shape.sort]
+    kinds = [BigInteger() if kind is int else CodePointText for kind in sort.kinds]
+    place = [bindparam(name, type_=kind) for name, kind in zip(PLACE, kinds, strict=False)]
+    heads = begin_after(
+        _select_heads(shape), sort.order, place if shape.goes_on else None, is_descending=sort.is_descending
+    )
+    return _select_under(limited(heads, bindparam("limit", type_=BigInteger)).cte("heads"), columns)
+
+
+@cache
+def count_keys(shape: Shape) -> Select[Any]:
+    """Count the keys that wait, to one beyond the cap and no further."""
+    return counting(_select_heads(shape))
+
+
+def _select_heads(shape: Shape) -> Select[Any]:
+    """Select the oldest proposal of each key, without looking at more keys than a page needs.
+
+    It is the one that has no older one beside it; the index on keys answers that with one look.
+    """
+    older = aliased(AgentMemory)
+    # The second condition on the status says nothing new; it lets SQLite see that the index applies.
+    beside = select_memories(
+        literal_column("1"), organisation_id=bindparam("organisation_id"), statuses=PROPOSED, of=older
+    ).where(
+        status_in(OPEN_OR_CLOSED, older),
+        older.definition_id == bindparam("definition_id"),
+        older.memory_key == AgentMemory.memory_key,
+    )
+    is_older = tuple_(older.stated_at, older.id) < tuple_(AgentMemory.stated_at, AgentMemory.id)
+    heads = select_memories(
+        AgentMemory.memory_key, organisation_id=bindparam("organisation_id"), statuses=PROPOSED
+    ).where(
+        status_in(OPEN_OR_CLOSED),
+        AgentMemory.definition_id == bindparam("definition_id"),
+        ~beside.where(is_older).correlate(AgentMemory).exists(),
+    )
+    if shape.is_searched:
+        search = bindparam("search", type_=CodePointText)
+        matches = beside.where(contains(shape.backend, older.search_text, search))
+        heads = heads.where(matches.correlate(AgentMemory).exists())
+    return heads
+
+
+PROFILES = RowReader(Profile)
+STATER, DECIDER = Profile.__table__.alias("stater"), Profile.__table__.alias("decider")
+
+# What was never changed since it was proposed has one version, and its events need no look.
+TIMES_CHANGED = case(
+    (
+        AgentMemory.version > literal_column("1"),
+        select(func.count())
+        .select_from(MemoryEvent)
+        .where(
+            MemoryEvent.organisation_id == AgentMemory.organisation_id,
+            MemoryEvent.memory_id == AgentMemory.id,
+            MemoryEvent.action == literal_column(f"'{EventAction.PROPOSED}'"),
+            MemoryEvent.status_before == literal_column(f"'{Status.PROPOSED}'"),
+        )
+        .correlate(AgentMemory)
+        .scalar_subquery(),
+    ),
+    else_=literal_column("0"),
+)
+
+WHOLE = (*MEMORIES.columns, *STATER.c, *DECIDER.c)
+"""Everything there is of a memory and of its people."""
+
+SHOWN = (
+    AgentMemory.id,
+    AgentMemory.memory_key,
+    AgentMemory.content,
+    AgentMemory.status,
+    AgentMemory.version,
+    AgentMemory.stated_at,
+    AgentMemory.decided_at,
+    AgentMemory.decision_reason,
+    STATER.c.id,
+    STATER.c.name,
+    DECIDER.c.id,
+    DECIDER.c.name,
+    TIMES_CHANGED,
+)
+"""What is shown of a memory in the queue."""
+
+
+def _select_under(keys: CTE, columns: tuple[Any, ...]) -> CompoundSelect[Any]:
+    """Select what is proposed, rejected and confirmed under keys, each memory with its people."""
+
+    def under(statuses: Sequence[Status]) -> Select[Any]:
+        return (
+            select_memories(*columns, organisation_id=bindparam("organisation_id"), statuses=statuses)
+            .join_from(keys, AgentMemory, AgentMemory.memory_key == keys.c.memory_key)
+            .outerjoin(STATER, _is(STATER, AgentMemory.stated_by_id))
+            .outerjoin(DECIDER, _is(DECIDER, AgentMemory.decided_by_id))
+            .where(AgentMemory.definition_id == bindparam("definition_id"))
+        )
+
+    in_use = AgentMemory.scope_id == literal_column(str(ACCOUNT_SCOPE))
+    return union_all(under(OPEN_OR_CLOSED), under(CONFIRMED).where(in_use))
+
+
+def _is(person: Any, profile_id: Any) -> Any:
+    return and_(person.c.organisation_id == AgentMemory.organisation_id, person.c.id == profile_id)
+
+
+ONE_ENTRY = _select_under(
+    select(bindparam("memory_key", type_=CodePointText).label("memory_key")).cte("this_key"), SHOWN
+)
