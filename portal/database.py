@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 
 from portal.errors import InvalidInput
@@ -192,7 +192,12 @@ class Database:
     def _write_once(self, work: Callable[[Session], Result]) -> Result:
         with Session(self._engines.write, expire_on_commit=False, autoflush=False) as session:
             result = work(session)
-            session.commit()
+            try:
+                session.commit()
+            except OperationalError:
+                # SQLAlchemy would pool the connection as if the transaction were over, which it may not be.
+                session.invalidate()
+                raise
             return result
 
     def write_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
@@ -255,6 +260,8 @@ def tune_engine(engine: Engine) -> Engine:
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin)
     else:
+        # One that was made just now is not asked: where that failed twice, SQLAlchemy would not say why.
+        event.listen(engine, "connect", _note_time)
         event.listen(engine, "checkin", _note_time)
         event.listen(engine, "checkout", partial(_ping_after_idleness, engine))
     return engine

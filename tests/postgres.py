@@ -6,6 +6,7 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -29,11 +30,15 @@ START_TIMEOUT_S = 30.0
 PARTITIONS = int(os.environ.get("PORTAL_TEST_PARTITIONS", "0"))
 
 # The server ends with us however we end: our end of the pipe closes, `read` returns, and the shell stops
-# the server by its pid and removes the folder.
+# the server by its pid and removes the folder. For each line until then it restarts the server.
 KEEPER = """
 folder=$1; shift
-"$@" >"$folder/log" 2>&1 &
-read -r _
+"$@" >>"$folder/log" 2>&1 &
+while read -r _; do
+  kill -INT $!
+  wait $!
+  "$@" >>"$folder/log" 2>&1 &
+done
 kill -QUIT $!
 wait
 rm -rf "$folder"
@@ -84,6 +89,27 @@ class PostgresServer:
         self._admin.close()
         self._keeper.communicate()
 
+    def restart(self) -> None:
+        """Stop the server, which ends every connection, and start it again."""
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.write("\n")
+        self._keeper.stdin.flush()
+        self._connect_again()
+
+    def crash(self) -> None:
+        """Kill a process of the server, which then ends every connection and recovers from its log."""
+        pid = self._admin.info.backend_pid
+        os.kill(pid, signal.SIGKILL)
+        self._connect_again()
+
+    def _connect_again(self) -> None:
+        while not self._admin.closed:
+            try:
+                self._admin.execute("SELECT 1")
+            except psycopg.OperationalError:
+                self._admin.close()
+        self._admin = self._connect_when_ready()
+
     @contextmanager
     def empty(self) -> Iterator[str]:
         """Give the URL of a database without a schema, and drop it afterwards."""
@@ -102,6 +128,23 @@ class PostgresServer:
         """Give the URL of a copy of a database, to which nobody may be connected."""
         with self._created("CREATE DATABASE {} TEMPLATE {}", str(make_url(url).database)) as copy:
             yield copy
+
+    def make_folder(self, name: str) -> Path:
+        """Make a folder of the server's own."""
+        folder = self.folder / name
+        folder.mkdir()
+        return folder
+
+    @contextmanager
+    def on_disk(self, disk: Path) -> Iterator[str]:
+        """Give the URL of a database without a schema whose tables are kept in another folder."""
+        if self._user is not None and self._group is not None:
+            os.chown(disk, self._user, self._group)
+        place = sql.SQL("CREATE TABLESPACE small LOCATION {}").format(str(disk))
+        self._admin.execute(place)
+        with self._created("CREATE DATABASE {} TABLESPACE small") as url:
+            yield url
+        self._execute("DROP TABLESPACE {}", "small")
 
     @contextmanager
     def _created(self, statement: str, *names: str) -> Iterator[str]:

@@ -8,16 +8,9 @@ import pytest
 from jinja2 import FileSystemBytecodeCache
 
 from portal.database import Database
-from portal.manager import AgentMemoryManager
 from portal.settings import Settings
-from portal.web import create_app
-from portal.web.services import EXTENSION
 from tests.databases import SqliteFiles
-from tests.factories import Clock, create_personas
-from tests.quick_passwords import give_everybody_a_password
-from tests.web.visitors import HERE, Portal
-
-SECRET_KEY = "a key for tests, which protects nothing"
+from tests.web.visitors import HERE, SECRET_KEY, Portal, running_portal
 
 
 @pytest.fixture(scope="session")
@@ -40,11 +33,5 @@ def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBy
 def portal(
     database: Database, settings: Settings, compiled_templates: FileSystemBytecodeCache
 ) -> Iterator[Portal]:
-    clock = Clock()
-    personas = create_personas(database, clock=clock)
-    give_everybody_a_password(database)
-    app = create_app(settings, clock=clock)
-    app.testing = True
-    app.jinja_env.bytecode_cache = compiled_templates
-    yield Portal(app, personas, AgentMemoryManager(database, clock=clock), clock)
-    app.extensions[EXTENSION].database.dispose()
+    with running_portal(database, settings, compiled_templates) as portal:
+        yield portal

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
+from jinja2 import BytecodeCache
 from werkzeug.test import TestResponse
 
 from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import AgentMemory, Profile
+from portal.settings import Settings
+from portal.web import create_app
 from portal.web.services import EXTENSION, Services
-from tests.factories import PASSWORD, Clock, Personas
+from tests.factories import PASSWORD, Clock, Personas, create_personas
+from tests.quick_passwords import give_everybody_a_password
 from tests.web.pages import Page
 
 HERE = "http://127.0.0.1:8000"
+SECRET_KEY = "a key for tests, which protects nothing"
 
 # What htmx says when it wants a part of a page.
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
@@ -126,3 +132,23 @@ class Portal:
         own = self.manager.find_own_memories(owner.organisation, owner, definition)
         [found] = [memory for memory in own if memory.memory_key == key and memory.status != "rejected"]
         return found
+
+
+@contextmanager
+def running_portal(
+    database: Database, settings: Settings | None = None, templates: BytecodeCache | None = None
+) -> Iterator[Portal]:
+    """Give a portal on an empty database, with the personas in it.
+
+    :param templates: where compiled templates are kept.
+    """
+    clock = Clock()
+    personas = create_personas(database, clock=clock)
+    give_everybody_a_password(database)
+    chosen = settings or Settings(secret_key=SECRET_KEY, database_url=database.url, public_url=HERE)
+    app = create_app(chosen, clock=clock)
+    app.testing = True
+    app.jinja_env.bytecode_cache = templates
+    portal = Portal(app, personas, AgentMemoryManager(database, clock=clock), clock)
+    yield portal
+    portal.database.dispose()
