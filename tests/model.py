@@ -180,6 +180,11 @@ class Model:
         fact.decided_by, fact.decided_at, fact.reason = by, self.clock(), reason
         return fact
 
+    def see(self, memory_id: int, organisation: str, by: str) -> Fact:
+        """Return a fact that an administrator is shown."""
+        self._require_administrator(by, organisation)
+        return self._find(memory_id, organisation, {"proposed", *DECIDED})
+
     def delete(
         self, memory_id: int, organisation: str, by: str | None, *, expected_version: int | None
     ) -> None:
@@ -215,7 +220,7 @@ class Model:
         doomed = [
             fact
             for fact in self.facts
-            if self._is_live(owner)
+            if self.is_live(owner)
             and (fact.stated_by, fact.status in HELD) == (owner, True)
             and definition in {None, fact.definition}
             and (as_of is None or fact.updated_at <= as_of)
@@ -300,7 +305,7 @@ class Model:
 
     # The rules that the calls share.
 
-    def _is_live(self, who: str) -> bool:
+    def is_live(self, who: str) -> bool:
         person = self.people[who]
         return person.active and self.active[person.organisation]
 
@@ -309,7 +314,7 @@ class Model:
             return _refusal("invalid_key", None)
         if content is not None and content.accepted is None:
             return _refusal(content.code, key.accepted)
-        return None if self._is_live(who) else _refusal("inactive", key.accepted)
+        return None if self.is_live(who) else _refusal("inactive", key.accepted)
 
     def _refuse_growth(
         self, who: str, definition: str, held: Fact | None, content: str, *, proposes: bool
@@ -404,7 +409,7 @@ class Model:
 
     def _require_administrator(self, who: str, organisation: str) -> None:
         person = self.people[who]
-        if not self._is_live(who) or (person.organisation, person.role) != (organisation, "administrator"):
+        if not self.is_live(who) or (person.organisation, person.role) != (organisation, "administrator"):
             raise Refused("NotAnAdministrator")
 
     def _require_confirmable(self, fact: Fact, by: str) -> None:
@@ -426,7 +431,7 @@ class Model:
 
     def _find_own(self, memory_id: int, owner: str, statuses: Iterable[str]) -> Fact:
         fact = self._find(memory_id, self.people[owner].organisation, statuses)
-        if fact.stated_by != owner or not self._is_live(owner):
+        if fact.stated_by != owner or not self.is_live(owner):
             raise Refused("MemoryNotFound")
         return fact
 

@@ -96,6 +96,18 @@ class PostgresServer:
         self._keeper.stdin.flush()
         self._connect_again()
 
+    def stand_by(self) -> None:
+        """Restart the server as a standby, which answers but lets nobody write."""
+        signal_file = self.folder / "data" / "standby.signal"
+        signal_file.touch()
+        if self._user is not None and self._group is not None:
+            os.chown(signal_file, self._user, self._group)
+        self.restart()
+
+    def take_over(self) -> None:
+        """Let the standby be an ordinary server again."""
+        self._admin.execute("SELECT pg_promote()")
+
     def crash(self) -> None:
         """Kill a process of the server, which then ends every connection and recovers from its log."""
         pid = self._admin.info.backend_pid

@@ -71,7 +71,10 @@ class ManagerMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.twins = Twins(self.database)
+        self.twins = self.make_twins()
+
+    def make_twins(self) -> Twins:
+        return Twins(self.database)
 
     def teardown(self) -> None:
         self.twins.delete_everything()

@@ -36,7 +36,9 @@ PEOPLE = {
     "ada": ("acme", "member"),
     "root": ("acme", "administrator"),
     "chief": ("acme", "administrator"),
+    "cy": ("acme", "member"),
     "bob": ("globex", "member"),
+    "dan": ("globex", "member"),
     "eve": ("globex", "administrator"),
     "boss": ("globex", "administrator"),
 }
@@ -213,7 +215,7 @@ class Twins:
             ("rejected", self.manager.find_rejected_account_facts),
         ):
             shown = read_all_pages(partial(find, *where, search=search, limit=limit))
-            expected = _matching(self.model.shelf(organisation, definition, status), search)
+            expected = matching(self.model.shelf(organisation, definition, status), search)
             assert [memory.id for memory in shown] == [fact.id for fact in expected]
         assert_nothing_personal_is_shown(self.database, self.state, *where)
 
@@ -223,7 +225,7 @@ class Twins:
         where = self.organisations[organisation], self.profiles[owner], definition
         shown = read_all_pages(partial(self.manager.find_own_memories, *where, search=search, limit=limit))
         is_home = PEOPLE[owner][0] == organisation
-        expected = _matching(self.model.own(owner, definition), search) if is_home else []
+        expected = matching(self.model.own(owner, definition), search) if is_home else []
         assert [memory.id for memory in shown] == [fact.id for fact in expected]
 
     def look_at_the_queue(self, organisation: str, definition: str, limit: int | None) -> None:
@@ -362,7 +364,7 @@ def _columns(fact: Fact) -> tuple[object, ...]:
     return tuple(values[name] for name in values if name not in {"id", "events"})
 
 
-def _matching(facts: Iterable[Fact], search: str) -> Iterable[Fact]:
+def matching(facts: Iterable[Fact], search: str) -> Iterable[Fact]:
     needle = search.casefold()
     return [fact for fact in facts if needle in fact.key.casefold() or needle in fact.content.casefold()]
 

@@ -19,7 +19,7 @@ from portal.manager import AgentMemoryManager
 from portal.models import Agent, AgentMemory, Organisation, Profile, Status
 from tests.reliability.crowds import Processes
 
-LIMITS = {
+LIMITS: dict[str, Any] = {
     "memory_limit": 6,
     "memory_characters": 200,
     "proposal_limit": 3,
@@ -145,18 +145,16 @@ class Caller:
         )
 
     def _do(self, memory: AgentMemory, call: str) -> str:
-        hammer = self.hammer
-        place: Any = (memory.id, hammer.organisation, hammer.administrator)
-        expected = {"expected_version": memory.version}
+        where, who, version = self.hammer.organisation, self.hammer.administrator, memory.version
         try:
             if call == "delete":
-                self.manager.delete_memory(*place[:2], deleted_by=hammer.administrator, **expected)
+                self.manager.delete_memory(memory.id, where, deleted_by=who, expected_version=version)
             elif call == "reopen":
-                self.manager.reopen_account_fact(*place, **expected)
-            elif hammer.decides_in_two_steps:
+                self.manager.reopen_account_fact(memory.id, where, who, expected_version=version)
+            elif self.hammer.decides_in_two_steps:
                 return decide_in_two_steps(self.database, memory, call)
             else:
-                self.manager.decide_account_fact(*place, call, **expected)
+                self.manager.decide_account_fact(memory.id, where, who, call, expected_version=version)
         except AgentMemoryError as refusal:
             return type(refusal).__name__
         except DBAPIError as error:

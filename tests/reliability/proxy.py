@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
@@ -66,17 +67,19 @@ class Wire:
     loses_answer: bool = False
 
     def pass_on(self) -> None:
-        while data := receive(self.client):
-            cut = self.proxy.take_cut() if COMMIT in data else None
-            if cut == "before":
-                break
-            self.loses_answer |= cut == "after"
-            self.server.sendall(data)
+        with suppress(OSError):
+            while data := self.client.recv(BUFFER_BYTES):
+                cut = self.proxy.take_cut() if COMMIT in data else None
+                if cut == "before":
+                    break
+                self.loses_answer |= cut == "after"
+                self.server.sendall(data)
         self.cut()
 
     def pass_back(self) -> None:
-        while (data := receive(self.server)) and not self.loses_answer:
-            self.client.sendall(data)
+        with suppress(OSError):
+            while (data := self.server.recv(BUFFER_BYTES)) and not self.loses_answer:
+                self.client.sendall(data)
         self.cut()
 
     def cut(self) -> None:
@@ -84,18 +87,8 @@ class Wire:
         end(self.server)
 
 
-def receive(end_of_wire: socket.socket) -> bytes:
-    """Return what comes next, nothing at the end."""
-    try:
-        return end_of_wire.recv(BUFFER_BYTES)
-    except OSError:
-        return b""
-
-
 def end(end_of_wire: socket.socket) -> None:
-    try:
+    # The other direction may have been faster.
+    with suppress(OSError):
         end_of_wire.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        # The other direction was faster.
-        return
     end_of_wire.close()

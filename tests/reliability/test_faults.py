@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from werkzeug.test import TestResponse
 
 from portal import database as database_module
@@ -27,7 +31,7 @@ from tests.reliability.disks import full, read_only, small_disk
 from tests.reliability.proxy import Cut, Proxy
 from tests.scale import FULL, SCALE, at_scale
 from tests.web.pages import Page
-from tests.web.visitors import Portal, running_portal
+from tests.web.visitors import Portal, Visitor, running_portal
 
 ROUNDS = at_scale(10)
 MOST_ATTEMPTS = 100
@@ -76,7 +80,7 @@ def assert_it_is_said_and_passes(portal: Portal, fault: Fault) -> None:
 
 def remember_until_refused(manager: AgentMemoryManager, agent: Agent, number: int) -> set[str]:
     """Write as long as there is room somewhere, and return the keys of what was acknowledged."""
-    acknowledged = set()
+    acknowledged: set[str] = set()
     for attempt in range(MOST_ATTEMPTS):
         key = f"lost_{number}_{attempt}"
         try:
@@ -151,28 +155,24 @@ def close(portal: Portal) -> None:
     portal.manager.dispose()
 
 
+@pytest.fixture(scope="module")
+def own_server(postgres_server: PostgresServer) -> Iterator[PostgresServer]:
+    """A server that nobody else uses, to be stopped."""
+    assert postgres_server.folder.exists()
+    with PostgresServer() as server:
+        yield server
+
+
 @pytest.mark.postgres
-def test_postgresql_that_only_reads(postgres_database: Database) -> None:
-    """As a standby, or a server whose operator is repairing something."""
-
+def test_a_standby_until_it_takes_over(own_server: PostgresServer) -> None:
     @contextmanager
-    def only_read(portal: Portal) -> Iterator[None]:
-        set_read_only(postgres_database, "on")
-        close(portal)
+    def on_standby(_: Portal) -> Iterator[None]:
+        own_server.stand_by()
         yield
-        set_read_only(postgres_database, "off")
-        close(portal)
+        own_server.take_over()
 
-    with running_portal(postgres_database) as portal:
-        assert_it_is_said_and_passes(portal, only_read)
-
-
-def set_read_only(database: Database, value: str) -> None:
-    name = database.url.rpartition("/")[2].partition("?")[0]
-    with database.engine.connect().execution_options(postgresql_readonly=False) as connection:
-        connection.execute(text("SET TRANSACTION READ WRITE"))
-        connection.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = {value}"))
-        connection.commit()
+    with own_server.migrated() as url, opened(url) as database, running_portal(database) as portal:
+        assert_it_is_said_and_passes(portal, on_standby)
 
 
 # A lock that is not given
@@ -245,3 +245,61 @@ def check_round(portal: Portal, proxy: Proxy, cut: Cut, number: int) -> None:
 
 def count_confirmed(portal: Portal) -> int:
     return len(portal.manager.find_confirmed_account_facts(portal.personas.acme, "support"))
+
+
+# A server that is stopped or breaks down in the middle of everything
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("end", ["restart", "crash"])
+def test_a_server_that_ends_in_the_middle_of_everything(own_server: PostgresServer, end: str) -> None:
+    """Nobody has to do anything: what was acknowledged is there, and the next call after it works."""
+    with own_server.migrated() as url, opened(url) as database, running_portal(database) as portal:
+        personas, root = portal.personas, portal.visitor(portal.personas.root)
+        personas.directory.define_agent(personas.acme, name="support", memory_limit=10_000)
+        agent = personas.agent(personas.ada)
+        for number in range(ROUNDS):
+            is_over = threading.Event()
+            with ThreadPoolExecutor() as pool:
+                written = pool.submit(write_until, is_over, portal.manager, agent, number)
+                visited = pool.submit(visit_until, is_over, root)
+                time.sleep(TRAFFIC_S)
+                {"restart": own_server.restart, "crash": own_server.crash}[end]()
+                time.sleep(TRAFFIC_S)
+                is_over.set()
+                acknowledged = written.result()
+                assert read_held(portal.manager, agent) >= acknowledged
+                assert visited.result() <= {200, 503}
+            assert_invariants(database)
+            portal.manager.delete_own_memories(personas.ada)
+
+
+TRAFFIC_S = 0.3
+
+
+def write_until(is_over: threading.Event, manager: AgentMemoryManager, agent: Agent, number: int) -> set[str]:
+    """Write all the time, and return the keys of what was acknowledged; the last one has to be."""
+    acknowledged: set[str] = set()
+    for attempt in itertools.count():
+        key = f"key_{number}_{attempt}"
+        was_over = is_over.is_set()
+        try:
+            assert json.loads(manager.remember(agent, key, "text"))["ok"]
+            acknowledged.add(key)
+        except OperationalError:
+            assert not was_over
+        if was_over:
+            break
+    return acknowledged
+
+
+def visit_until(is_over: threading.Event, visitor: Visitor) -> set[int]:
+    """Look at a page all the time, and return how it was answered; at last it is there again."""
+    statuses = set()
+    while not is_over.is_set():
+        answer = visitor.get("/admin/support/")
+        statuses.add(answer.status_code)
+        if answer.status_code == 503:
+            assert_unavailable(answer)
+    assert visitor.get("/admin/support/").status_code == 200
+    return statuses

@@ -94,7 +94,7 @@ def test_with_decisions_in_two_steps_it_sees_several_winners(smithy: Smithy) -> 
 
 def line(number: int, call: str, word: str, content: str | None = None, **more: Any) -> Line:
     """Return a call that takes the whole of one moment."""
-    told = {"caller": 0, "subject": 1, "key": "key", "version": 1} | more
+    told: dict[str, Any] = {"caller": 0, "subject": 1, "key": "key", "version": 1} | more
     return Line(began=2 * number, ended=2 * number + 1, call=call, word=word, content=content, **told)
 
 
