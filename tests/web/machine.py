@@ -124,7 +124,7 @@ class PortalTwins(Twins):
         one = definition or "support"
         fields = {} if as_of is None else {"as_of": str(to_microseconds(as_of))}
         path = f"/me/{one}/delete-all"
-        self._send(owner, path, lambda: self.model.delete_all_own(owner, one, as_of), **fields)
+        self._send(owner, path, lambda: self.model.delete_all_own(owner, one, as_of), None, **fields)
 
     def keep(self, memory_id: int, owner: str) -> None:
         path = self._path(memory_id, "/me/{}/memories/{}/keep")
