@@ -29,17 +29,24 @@ PYTEST := -m pytest --numprocesses $(WORKERS) --dist worksteal
 # Everything but the pages and the commands is covered in every branch.
 CORE := portal/*.py,portal/directory/*.py
 
+# What shows the promises of docs/security.md.
+RELIABILITY := tests/reliability tests/manager tests/web tests/operations/test_vacuum.py  \
+	tests/test_contents.py tests/test_keys.py tests/test_prompt.py tests/test_sign_in.py
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents test-partitions mutants bench bench-quick check lint format types lock screenshots clean
+.PHONY: help demo test test-reliability test-agents test-partitions mutants bench bench-quick check lint format types lock screenshots clean
 
 help: ## What can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: $(INSTALLED) ## An organisation to try, on http://127.0.0.1:8000 (PORT=… for another port)
 	@$(BIN)/portal demo --port $(PORT)
 
 test: $(INSTALLED) ## The tests (TESTS=… for some: a path or any options of pytest)
 	@$(BIN)/python $(PYTEST) $(TESTS)
+
+test-reliability: $(INSTALLED) ## What is promised, under faults, races and attacks, ten times as long as in `make test`
+	@PORTAL_TEST_SCALE=10 PORTAL_REQUIRE_POSTGRES=1 $(BIN)/python $(PYTEST) $(RELIABILITY)
 
 test-agents: $(AGENTS)/.installed ## The programs of docs/agents, on the frameworks that they are about
 	@$(AGENTS)/bin/mypy --cache-dir .mypy_cache/agents docs/agents tests/agents
