@@ -30,7 +30,7 @@ PYTEST := -m pytest --numprocesses $(WORKERS) --dist worksteal
 CORE := portal/*.py,portal/directory/*.py
 
 # What shows the promises of docs/security.md.
-RELIABILITY := tests/reliability tests/manager tests/web tests/operations/test_vacuum.py  \
+RELIABILITY := tests/reliability tests/manager tests/web tests/operations/test_vacuum.py \
 	tests/test_contents.py tests/test_keys.py tests/test_prompt.py tests/test_sign_in.py
 
 .DEFAULT_GOAL := help

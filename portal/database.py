@@ -32,6 +32,7 @@ from portal.transactions import (
     begin_on_driver,
     begin_writing,
     compile_for_driver,
+    connect_driver,
 )
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Database:
     def _fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         engine = self._engines.single
         sql = compile_for_driver(statement, self._url.get_backend_name())
-        connection = engine.raw_connection()
+        connection = connect_driver(engine)
         try:
             rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
         except engine.dialect.loaded_dbapi.Error as exc:

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 if TYPE_CHECKING:
+    from sqlalchemy import PoolProxiedConnection
     from sqlalchemy.engine.interfaces import Dialect
 
 SQLITE_BUSY_TIMEOUT_MS = 10_000
@@ -34,7 +35,7 @@ class DriverTransaction(ABC):
     def __init__(self, engine: Engine) -> None:
         self.dialect = engine.dialect
         self.when_committed: list[Callable[[], None]] = []
-        self._pooled = engine.raw_connection()
+        self._pooled = connect_driver(engine)
 
     @abstractmethod
     def begin(self) -> None:
@@ -215,7 +216,15 @@ def _run_in_session(session: Session, statement: Executable, parameters: Mapping
         raise as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
 
 
-def as_sqlalchemy_error(dialect: Dialect, sql: str, error: Any, *, is_gone: bool) -> DBAPIError:
+def connect_driver(engine: Engine) -> PoolProxiedConnection:
+    """Return a connection of the pool. Where there can be none, it fails with an error of SQLAlchemy's."""
+    try:
+        return engine.raw_connection()
+    except engine.dialect.loaded_dbapi.Error as exc:
+        raise as_sqlalchemy_error(engine.dialect, None, exc, is_gone=False) from exc
+
+
+def as_sqlalchemy_error(dialect: Dialect, sql: str | None, error: Any, *, is_gone: bool) -> DBAPIError:
     """Return the driver's error as SQLAlchemy raises it."""
     found: Any = DBAPIError.instance(
         sql, None, error, dialect.loaded_dbapi.Error, connection_invalidated=is_gone

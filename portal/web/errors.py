@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flask import Flask, Response, make_response, render_template
 from flask.typing import ResponseReturnValue
 from flask_wtf.csrf import CSRFError
-from sqlalchemy.exc import InternalError, OperationalError
+from sqlalchemy.exc import DBAPIError, InternalError, NotSupportedError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, NotFound
 
@@ -70,8 +70,9 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(HTTPException, show_http_error)
     app.register_error_handler(InternalServerError, show_fault)
     app.register_error_handler(OperationalError, show_unavailable)
-    # Among them: a PostgreSQL that only reads, such as a standby before it takes over.
+    # What a PostgreSQL says that only reads, such as a standby before it takes over.
     app.register_error_handler(InternalError, show_unavailable)
+    app.register_error_handler(NotSupportedError, show_unavailable)
     app.register_error_handler(PoolTimeout, show_unavailable)
 
 
@@ -93,7 +94,7 @@ def show_fault(error: InternalServerError) -> ResponseReturnValue:
     return render_words(FAULT, reference=log_with_reference("server_error", error.original_exception)), 500
 
 
-def show_unavailable(error: OperationalError | InternalError | PoolTimeout) -> ResponseReturnValue:
+def show_unavailable(error: DBAPIError | PoolTimeout) -> ResponseReturnValue:
     page = render_words(UNAVAILABLE, reference=log_with_reference("database_unavailable", error))
     return page, 503, {"Retry-After": str(RETRY_AFTER_S)}
 

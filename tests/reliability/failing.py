@@ -32,6 +32,7 @@ class Faults:
     calls: int = 0
     failed_call: str = ""
     committed: bool = False
+    before_commit: Callable[[], None] = lambda: None
 
     def aim_at(self, number: int) -> None:
         """Let the call with this number fail, counted from now."""
@@ -82,6 +83,8 @@ class FailingConnection:
         if faults.calls == faults.fails_at:
             faults.failed_call = statement
         ends = statement.startswith("COMMIT")
+        if ends:
+            faults.before_commit()
         if faults.has_struck and not (ends and faults.loses_answer):
             faults.strike(self._connection)
         result = go()

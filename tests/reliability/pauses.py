@@ -12,14 +12,15 @@ from sqlalchemy import Engine, event
 
 from tests.databases import opened
 from tests.reliability.crowds import PROCESSES, Job
+from tests.reliability.failing import failing
 
 STOPS_WITHIN_S = 60
 
 
 def do_until_commit(url: str, job: Job, reached: Connection) -> None:
     """Do a job, and stop for good when everything is written and nothing is committed."""
-    event.listen(Engine, "commit", lambda _: stop(reached))
-    with opened(url) as database:
+    with opened(url) as database, failing(database) as faults:
+        faults.before_commit = lambda: stop(reached)
         job(database)
     reached.send("done")
 

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from werkzeug.test import TestResponse
 
 from portal import database as database_module
+from portal import transactions
 from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import Agent
@@ -45,7 +46,7 @@ Fault = Callable[[Portal], AbstractContextManager[None]]
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for locks as long as people do only at full size."""
     if SCALE < FULL:
-        monkeypatch.setattr(database_module, "SQLITE_BUSY_TIMEOUT_MS", 300)
+        monkeypatch.setattr(transactions, "SQLITE_BUSY_TIMEOUT_MS", 300)
         monkeypatch.setattr(database_module, "POSTGRES_LOCK_TIMEOUT_MS", 300)
 
 
@@ -168,8 +169,10 @@ def test_a_standby_until_it_takes_over(own_server: PostgresServer) -> None:
     @contextmanager
     def on_standby(_: Portal) -> Iterator[None]:
         own_server.stand_by()
-        yield
-        own_server.take_over()
+        try:
+            yield
+        finally:
+            own_server.take_over()
 
     with own_server.migrated() as url, opened(url) as database, running_portal(database) as portal:
         assert_it_is_said_and_passes(portal, on_standby)
@@ -255,14 +258,14 @@ def count_confirmed(portal: Portal) -> int:
 def test_a_server_that_ends_in_the_middle_of_everything(own_server: PostgresServer, end: str) -> None:
     """Nobody has to do anything: what was acknowledged is there, and the next call after it works."""
     with own_server.migrated() as url, opened(url) as database, running_portal(database) as portal:
-        personas, root = portal.personas, portal.visitor(portal.personas.root)
+        personas, ada = portal.personas, portal.visitor(portal.personas.ada)
         personas.directory.define_agent(personas.acme, name="support", memory_limit=10_000)
         agent = personas.agent(personas.ada)
         for number in range(ROUNDS):
             is_over = threading.Event()
             with ThreadPoolExecutor() as pool:
                 written = pool.submit(write_until, is_over, portal.manager, agent, number)
-                visited = pool.submit(visit_until, is_over, root)
+                visited = pool.submit(visit_until, is_over, ada)
                 time.sleep(TRAFFIC_S)
                 {"restart": own_server.restart, "crash": own_server.crash}[end]()
                 time.sleep(TRAFFIC_S)
@@ -275,6 +278,7 @@ def test_a_server_that_ends_in_the_middle_of_everything(own_server: PostgresServ
 
 
 TRAFFIC_S = 0.3
+OWNERS_PAGES = ("/me/support/", "/me/support/prompt")
 
 
 def write_until(is_over: threading.Event, manager: AgentMemoryManager, agent: Agent, number: int) -> set[str]:
@@ -294,12 +298,13 @@ def write_until(is_over: threading.Event, manager: AgentMemoryManager, agent: Ag
 
 
 def visit_until(is_over: threading.Event, visitor: Visitor) -> set[int]:
-    """Look at a page all the time, and return how it was answered; at last it is there again."""
+    """Look at pages all the time, and return how they were answered; at last they are there again."""
     statuses = set()
     while not is_over.is_set():
-        answer = visitor.get("/admin/support/")
-        statuses.add(answer.status_code)
-        if answer.status_code == 503:
-            assert_unavailable(answer)
-    assert visitor.get("/admin/support/").status_code == 200
+        for path in OWNERS_PAGES:
+            answer = visitor.get(path)
+            statuses.add(answer.status_code)
+            if answer.status_code == 503:
+                assert_unavailable(answer)
+    assert [visitor.get(path).status_code for path in OWNERS_PAGES] == [200, 200]
     return statuses
