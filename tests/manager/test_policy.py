@@ -16,6 +16,7 @@ from portal.policy import (
     exceeded_ceiling,
     growth_of,
     has_room_for_fact,
+    loss_of,
     needs_second_person,
 )
 
@@ -120,6 +121,17 @@ def test_growth_is_what_changes(
     memory: AgentMemory | None, content: str, *, proposes: bool, growth: Growth
 ) -> None:
     assert growth_of(memory, content, proposes=proposes) == growth
+
+
+@pytest.mark.parametrize(
+    ("memory", "loss"),
+    [
+        (held(Status.PERSONAL, FACE * 3), Growth(-1, -3, 0)),
+        (held(Status.PROPOSED, "ab"), Growth(-1, -2, -1)),
+    ],
+)
+def test_loss_is_what_goes(memory: AgentMemory, loss: Growth) -> None:
+    assert loss_of(memory) == loss
 
 
 @pytest.mark.parametrize(
