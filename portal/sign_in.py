@@ -219,13 +219,12 @@ class SignIn:
         token, now, profile_id = new_token(), self._clock(), signed_in.profile.id
 
         def work(session: Session) -> Profile | None:
-            # While passwords were hashed somebody may have set another one, or ended this session. Whoever
-            # does locks the person first, so it has happened once we have the lock, or waits for us.
+            # While passwords were hashed somebody may have ended this session, as setting another password
+            # does. Whoever does locks the person first, so it has happened once we have the lock, or waits.
             lock = select(Profile.id).where(Profile.id == profile_id)
             session.execute(lock.with_for_update(key_share=True))
             rows = fetch_in(session, FIND_SIGNED_IN, {"digest": digest_of(signed_in.token)})
-            found = self._signed_in(signed_in.token, rows)
-            if found is None or found.profile.password_hash != signed_in.profile.password_hash:
+            if self._signed_in(signed_in.token, rows) is None:
                 return None
             changed = session.get_one(Profile, profile_id, options=[joinedload(Profile.organisation)])
             changed.password_hash = password_hash
