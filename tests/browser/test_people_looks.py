@@ -51,13 +51,10 @@ def test_nothing_is_wrong_with_any_page_about_people(
     person = f"/admin/people/{zoe.id}"
     states: States = {
         "list": ("/admin/people/", stay),
-        "no match": ("/admin/people/?q=nobody-like-it", stay),
-        "invitation": ("/admin/people/invite", stay),
         "nonsense": ("/admin/people/invite", send_nonsense),
         "person": (person, stay),
         "oneself": (f"/admin/people/{portal.personas.root.id}", stay),
         "kept out": (f"/admin/people/{portal.personas.bob.id}", stay),
-        "question": (f"{person}/deactivate", stay),
         "link": (person, make_link),
         "password": ("/password", mistype),
     }
@@ -72,7 +69,7 @@ def test_nothing_is_wrong_with_a_link(
 ) -> None:
     path = portal.personas.directory.make_link(zoe).address("")
     somebody = windows.open(width=width, color_scheme=color_scheme)
-    states = {"link": (path, stay), "mistyped": (path, mistype), "dead": (f"/welcome/{'A' * 43}", stay)}
+    states = {"mistyped": (path, mistype), "dead": (f"/welcome/{'A' * 43}", stay)}
     assert look_at(somebody, states) == {}
     assert somebody.statuses == [422, 404]
     somebody.statuses.clear()
