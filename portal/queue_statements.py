@@ -14,6 +14,7 @@ from sqlalchemy import (
     bindparam,
     case,
     func,
+    join,
     literal_column,
     select,
     tuple_,
@@ -154,17 +155,22 @@ SHOWN = (
 def _select_under(keys: CTE, columns: tuple[Any, ...]) -> CompoundSelect[Any]:
     """Select what is proposed, rejected and confirmed under keys, each memory with its people."""
 
-    def under(statuses: Sequence[Status]) -> Select[Any]:
+    def select_of(statuses: Sequence[Status], source: Any) -> Select[Any]:
         return (
             select_memories(*columns, organisation_id=bindparam("organisation_id"), statuses=statuses)
-            .join_from(keys, AgentMemory, AgentMemory.memory_key == keys.c.memory_key)
+            .select_from(source)
             .outerjoin(STATER, _is(STATER, AgentMemory.stated_by_id))
             .outerjoin(DECIDER, _is(DECIDER, AgentMemory.decided_by_id))
             .where(AgentMemory.definition_id == bindparam("definition_id"))
         )
 
-    in_use = AgentMemory.scope_id == literal_column(str(ACCOUNT_SCOPE))
-    return union_all(under(OPEN_OR_CLOSED), under(CONFIRMED).where(in_use))
+    under_key = join(keys, AgentMemory, AgentMemory.memory_key == keys.c.memory_key)
+    in_use = select_of(CONFIRMED, AgentMemory).where(
+        AgentMemory.scope_id == literal_column(str(ACCOUNT_SCOPE)),
+        # Joined with the keys, SQLite would first read all that is confirmed, to know what is not.
+        AgentMemory.memory_key.in_(select(keys.c.memory_key)),
+    )
+    return union_all(select_of(OPEN_OR_CLOSED, under_key), in_use)
 
 
 def _is(person: Any, profile_id: Any) -> Any:
