@@ -16,7 +16,7 @@ from tests.web.visitors import Portal, Visitor
 FULL = ("word " * 400)[:2_000]
 MOST_BYTES = 200_000
 
-# The goal is 20, and 20 to 30 is what a machine measures that does other things too; see docs/benchmarks.md.
+# The goal is 20; docs/benchmarks.md says how near it comes, and what keeps it from being reached.
 MOST_TIMES_A_BARE_ANSWER = 50
 ROUNDS, PAGES_A_ROUND = 6, 10
 
