@@ -84,7 +84,7 @@ _INSTRUCTION_WORDS = _by_rarest_character(
 _SECRET_WORDS = _by_rarest_character(
     *("-----begin", "eyj", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     *("github_pat_", "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "akia", "asia", "pass", "kennwort"),
-    *("contrase", "mot de passe", "secret", "key", "token", "pin", "bearer"),
+    *("contrase", "secret", "key", "token", "pin", "bearer"),
 )
 
 LINK = re.compile(
