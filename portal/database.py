@@ -29,10 +29,10 @@ from portal.transactions import (
     SQLITE_BUSY_TIMEOUT_MS,
     DriverTransaction,
     as_sqlalchemy_error,
-    begin_on_driver,
     begin_writing,
     compile_for_driver,
     connect_driver,
+    driver_transaction,
 )
 
 if TYPE_CHECKING:
@@ -209,8 +209,9 @@ class Database:
         return _retry(lambda: self._write_on_driver_once(work))
 
     def _write_on_driver_once(self, work: Callable[[DriverTransaction], Result]) -> Result:
-        transaction = begin_on_driver(self._engines.single)
+        transaction = driver_transaction(self._engines.single)
         try:
+            transaction.begin()
             result = work(transaction)
             transaction.commit()
         finally:

@@ -144,16 +144,9 @@ Work: TypeAlias = Session | DriverTransaction
 """A transaction in which something is read and written, with a session or without."""
 
 
-def begin_on_driver(engine: Engine) -> DriverTransaction:
-    """Return a transaction that has begun, or will with its first statement."""
-    kind = SqliteTransaction if engine.dialect.name == "sqlite" else PostgresTransaction
-    transaction = kind(engine)
-    try:
-        transaction.begin()
-    except BaseException:
-        transaction.close()
-        raise
-    return transaction
+def driver_transaction(engine: Engine) -> DriverTransaction:
+    """Return a transaction on a connection of an engine's pool, which has not begun."""
+    return SqliteTransaction(engine) if engine.dialect.name == "sqlite" else PostgresTransaction(engine)
 
 
 def fetch_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
