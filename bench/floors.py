@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from portal.models import new_memory_id
+from portal.values import new_memory_id
 
 from bench.worlds import LIMITS, NOW, World, connect, content
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from portal.models import new_memory_id
+from portal.values import new_memory_id
 from psycopg import Connection, IsolationLevel, errors
 
 from bench.crowd import Written, at_once, wait_for_all, writers

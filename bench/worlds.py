@@ -19,7 +19,7 @@ import psycopg
 from portal.changes import search_text
 from portal.database import Database
 from portal.directory import Directory
-from portal.models import new_memory_id
+from portal.values import new_memory_id
 from psycopg import sql
 from sqlalchemy import make_url
 from tests.postgres import PostgresServer

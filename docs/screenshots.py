@@ -18,7 +18,7 @@ from portal.demo.instructions import PASSWORD, STORIES
 from portal.demo.running import HOST, server, throw_away_database, wait_until_it_answers
 from portal.demo.seeding import seed
 from portal.demo.story import Person
-from portal.models import utc_now
+from portal.values import utc_now
 from tests.chromium import launched
 
 IMAGES = Path(__file__).parent / "images"

@@ -22,7 +22,7 @@ from portal.errors import (
     UnknownAction,
 )
 from portal.find_calls import FindCalls
-from portal.models import ACCOUNT_SCOPE, AgentMemory, EventAction, Organisation, Profile, Status
+from portal.models import ACCOUNT_SCOPE, AgentMemory, Organisation, Profile
 from portal.policy import exceeded_ceiling, growth_of, has_room_for_fact, needs_second_person
 from portal.recall import ACCOUNT_FACTS, CONFIRMED, HELD, REJECTED, WITH_PEOPLE, read_memory, select_memories
 from portal.review_queue import ReviewQueueCalls
@@ -34,12 +34,14 @@ from portal.scopes import (
     read_usage,
     require_administrator,
 )
+from portal.values import EventAction, Status
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from portal.database import Database
-    from portal.models import AgentDefinition, Clock
+    from portal.models import AgentDefinition
+    from portal.values import Clock
 
 
 class Action(StrEnum):

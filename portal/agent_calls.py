@@ -11,15 +11,16 @@ from portal.contents import check_content
 from portal.errors import InvalidContent, InvalidKey
 from portal.holding import NoRoom, UnderKey, find_rejected, find_under_key, hold
 from portal.keys import canonical_key
-from portal.models import Agent, EventAction, Status
+from portal.models import Agent
 from portal.policy import loss_of
 from portal.recall import list_answer, list_answer_and_marker
 from portal.scopes import LOCK_AGENT_ROW, id_of
+from portal.values import EventAction, Status
 
 if TYPE_CHECKING:
     from portal.database import Database
-    from portal.models import Clock
     from portal.transactions import DriverTransaction
+    from portal.values import Clock
 
 
 class AgentCalls:

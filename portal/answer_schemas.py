@@ -12,8 +12,8 @@ from typing import Any
 
 from portal.contents import MAX_CONTENT_LENGTH, MAX_REASON_LENGTH
 from portal.keys import MAX_KEY_LENGTH
-from portal.models import Status
 from portal.policy import Usage
+from portal.values import Status
 
 Schema = dict[str, Any]
 

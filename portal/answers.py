@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from portal.models import Status
 from portal.recall import as_json, format_time
+from portal.values import Status
 
 if TYPE_CHECKING:
     from portal.errors import InvalidContent, InvalidKey

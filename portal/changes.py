@@ -17,18 +17,10 @@ from sqlalchemy import ColumnElement, bindparam, delete, insert, literal_column,
 from sqlalchemy.orm.attributes import set_committed_value
 
 from portal.errors import MemoryChanged
-from portal.models import (
-    ACCOUNT_SCOPE,
-    ActorKind,
-    AgentMemory,
-    EventAction,
-    MemoryEvent,
-    Status,
-    as_stored,
-    new_memory_id,
-)
+from portal.models import ACCOUNT_SCOPE, AgentMemory, MemoryEvent
 from portal.recall import ACCOUNT_FACTS, MEMORIES
 from portal.transactions import Work, after_commit, change_in, fetch_in, send_in
+from portal.values import ActorKind, EventAction, Status, as_stored, new_memory_id
 
 if TYPE_CHECKING:
     from sqlalchemy import Insert, Update

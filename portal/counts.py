@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 
 from portal.find_calls import counting
-from portal.models import ACCOUNT_SCOPE, Agent, AgentMemory, Profile, Status
+from portal.models import ACCOUNT_SCOPE, Agent, AgentMemory, Profile
 from portal.pages import COUNT_CAP
 from portal.recall import CONFIRMED, PROPOSED, REJECTED, select_memories
 from portal.transactions import fetch_in
+from portal.values import Status
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

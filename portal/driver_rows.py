@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Boolean, Enum
 
-from portal.models import Base, Moment, from_microseconds
+from portal.models import Base, Moment
+from portal.values import from_microseconds
 
 Mapped = TypeVar("Mapped", bound=Base)
 

@@ -10,18 +10,11 @@ from sqlalchemy import BigInteger, ColumnElement, Select, func, literal, literal
 
 from portal.changes import search_text
 from portal.contents import is_storable
-from portal.models import (
-    ACCOUNT_SCOPE,
-    AgentMemory,
-    CodePointText,
-    Organisation,
-    Profile,
-    Status,
-    to_microseconds,
-)
+from portal.models import ACCOUNT_SCOPE, AgentMemory, CodePointText, Organisation, Profile
 from portal.pages import COUNT_CAP, Page, Position, Question, check_limit, cut_page
 from portal.recall import CONFIRMED, HELD, PROPOSED, REJECTED, WITH_PEOPLE, select_memories
 from portal.scopes import find_definition_id, id_of
+from portal.values import Status, to_microseconds
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import and_, bindparam, literal_column, true
 
 from portal.changes import Actor, Change, create_memory, rewrite_memory
-from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory, EventAction, Status
+from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory
 from portal.policy import CeilingCode, Growth, Usage, exceeded_ceiling, growth_of
 from portal.recall import (
     CONFIRMED,
@@ -31,6 +31,7 @@ from portal.scopes import (
     usage_in,
 )
 from portal.transactions import fetch_in
+from portal.values import EventAction, Status
 
 if TYPE_CHECKING:
     from sqlalchemy import Select

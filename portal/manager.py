@@ -8,8 +8,9 @@ from sqlalchemy.orm import joinedload
 from portal.administrator_calls import AdministratorCalls
 from portal.agent_calls import AgentCalls
 from portal.database import Database
-from portal.models import Agent, Clock, is_id, utc_now
+from portal.models import Agent
 from portal.owner_calls import OwnerCalls
+from portal.values import Clock, is_id, utc_now
 
 
 class AgentMemoryManager(AgentCalls, OwnerCalls, AdministratorCalls):

@@ -11,16 +11,17 @@ from sqlalchemy import select
 from portal.changes import Actor, Change, remove_memory
 from portal.errors import KeyAlreadyConfirmed, MemoriesFull, MemoryNotFound
 from portal.holding import NoRoom, find_under_key, hold
-from portal.models import Agent, AgentMemory, EventAction, Profile, Status
+from portal.models import Agent, AgentMemory, Profile
 from portal.recall import HELD, read_memory, select_memories
 from portal.scopes import find_active_profile, find_definition_id, id_of, lock_agent, lock_agent_of
+from portal.values import EventAction, Status
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from portal.database import Database
-    from portal.models import Clock
     from portal.scopes import AgentScope
+    from portal.values import Clock
 
 
 def _lock_own(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
 from portal.errors import InvalidInput
-from portal.models import MAX_ID
+from portal.values import MAX_ID
 
 Entry_co = TypeVar("Entry_co", covariant=True)
 

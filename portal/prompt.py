@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from portal.models import Status
 from portal.recall import as_json
+from portal.values import Status
 
 Trust = Literal["confirmed", "personal", "unconfirmed"]
 

@@ -24,8 +24,9 @@ from sqlalchemy.orm import aliased
 
 from portal.driver_rows import RowReader
 from portal.find_calls import begin_after, contains, counting, limited
-from portal.models import ACCOUNT_SCOPE, AgentMemory, CodePointText, EventAction, MemoryEvent, Profile, Status
+from portal.models import ACCOUNT_SCOPE, AgentMemory, CodePointText, MemoryEvent, Profile
 from portal.recall import CONFIRMED, MEMORIES, OPEN_OR_CLOSED, PROPOSED, select_memories, status_in
+from portal.values import EventAction, Status
 
 if TYPE_CHECKING:
     from sqlalchemy import CTE, CompoundSelect

@@ -23,17 +23,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import joinedload
 
 from portal.driver_rows import RowReader
-from portal.models import (
-    ACCOUNT_SCOPE,
-    Agent,
-    AgentDefinition,
-    AgentMemory,
-    Organisation,
-    Profile,
-    Status,
-    is_id,
-)
+from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory, Organisation, Profile
 from portal.policy import Usage
+from portal.values import Status, is_id
 
 if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Subquery

@@ -25,9 +25,6 @@ from portal.models import (
     MemoryEvent,
     Organisation,
     Profile,
-    Status,
-    is_id,
-    to_microseconds,
 )
 from portal.pages import Page, Position, Question, check_limit, cut_page
 from portal.recall import (
@@ -42,6 +39,7 @@ from portal.recall import (
 )
 from portal.review_page import ReviewPageCalls
 from portal.scopes import find_definition_id, id_of, select_usage, usage_of
+from portal.values import Status, is_id, to_microseconds
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

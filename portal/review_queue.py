@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from portal.contents import is_storable
 from portal.errors import InvalidInput
-from portal.models import AgentMemory, Organisation, Profile, Status, from_microseconds, to_microseconds
+from portal.models import AgentMemory, Organisation, Profile
 from portal.pages import Page, Position, Question, check_limit, cut_page
 from portal.queue_statements import (
     ONE_ENTRY,
@@ -27,6 +27,7 @@ from portal.queue_statements import (
 from portal.recall import MEMORIES
 from portal.scopes import find_definition_id, id_of
 from portal.transactions import fetch_in
+from portal.values import Status, from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

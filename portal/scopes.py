@@ -20,20 +20,11 @@ from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, literal
 from portal.contents import is_storable
 from portal.driver_rows import RowReader
 from portal.errors import NotAnAdministrator
-from portal.models import (
-    ACCOUNT_SCOPE,
-    Agent,
-    AgentDefinition,
-    AgentMemory,
-    Organisation,
-    Profile,
-    Role,
-    Status,
-    is_id,
-)
+from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory, Organisation, Profile
 from portal.policy import AccountUsage, Usage
 from portal.recall import CONFIRMED, HELD, select_memories, status_in
 from portal.transactions import fetch_in
+from portal.values import Role, Status, is_id
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -19,19 +19,12 @@ from sqlalchemy.orm import Session, contains_eager, joinedload
 from portal.contents import is_storable
 from portal.database import Database
 from portal.driver_rows import RowReader
-from portal.models import (
-    ActorKind,
-    Clock,
-    Organisation,
-    Profile,
-    SignInSession,
-    from_microseconds,
-    utc_now,
-)
+from portal.models import Organisation, Profile, SignInSession
 from portal.passwords import check_password, hash_password, verify_password
 from portal.throttle import Throttle, forget_tries, subject_of
 from portal.tokens import digest_of, end_ways_in, new_token
 from portal.transactions import fetch_in
+from portal.values import ActorKind, Clock, from_microseconds, utc_now
 
 logger = logging.getLogger(__name__)
 

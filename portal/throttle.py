@@ -14,7 +14,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from portal.database import Database
-from portal.models import Clock, SignInThrottle
+from portal.models import SignInThrottle
+from portal.values import Clock
 
 FREE_FAILURES = 5
 FAILURE_WINDOW = dt.timedelta(minutes=15)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from portal.database import Database
 from portal.directory import Directory
-from portal.models import Agent, Organisation, Profile, utc_now
+from portal.models import Agent, Organisation, Profile
+from portal.values import utc_now
 
 PASSWORD = "correct horse battery staple"
 

@@ -17,20 +17,10 @@ from sqlalchemy import Connection, Row, select
 from portal.database import Database
 from portal.keys import canonical_key
 from portal.manager import AgentMemoryManager
-from portal.models import (
-    ActorKind,
-    Agent,
-    AgentDefinition,
-    AgentMemory,
-    Base,
-    EventAction,
-    MemoryEvent,
-    Organisation,
-    Profile,
-    Status,
-)
+from portal.models import Agent, AgentDefinition, AgentMemory, Base, MemoryEvent, Organisation, Profile
 from portal.recall import format_time
 from portal.reports import MemoryReports
+from portal.values import ActorKind, EventAction, Status
 
 MemoryId = tuple[int, int]
 """An organisation's id and a memory's."""

@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 from portal.cli import main
 from portal.database import Database
 from portal.directory import Directory
-from portal.models import Profile, utc_now
+from portal.models import Profile
 from portal.passwords import verify_password
+from portal.values import utc_now
 from tests.addresses import eventually_answers, free_port
 from tests.directory.rows import sign_in, signed_in
 from tests.factories import Personas, create_personas

@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 from portal.database import WRITE_ATTEMPTS, Database
 from portal.errors import InvalidInput
 from portal.manager import AgentMemoryManager
-from portal.models import Organisation, utc_now
+from portal.models import Organisation
+from portal.values import utc_now
 from tests.databases import opened
 from tests.factories import create_personas
 from tests.postgres import PostgresServer

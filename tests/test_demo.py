@@ -26,9 +26,10 @@ from portal.demo.seeding import seed
 from portal.demo.story import Decided, Remembered, Story
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
-from portal.models import AgentMemory, Organisation, Status
+from portal.models import AgentMemory, Organisation
 from portal.passwords import verify_password
 from portal.policy import Usage
+from portal.values import Status
 from tests.addresses import free_port, get_status
 
 NOW = dt.datetime(2026, 5, 20, 9, 30, tzinfo=dt.UTC)

@@ -25,7 +25,8 @@ import httpx
 import pytest
 
 from portal.manager import AgentMemoryManager
-from portal.models import AgentMemory, Profile, Status
+from portal.models import AgentMemory, Profile
+from portal.values import Status
 from tests.databases import opened
 from tests.factories import PASSWORD, Personas, create_personas
 from tests.invariants import assert_invariants

@@ -15,7 +15,6 @@ import click
 from portal.cli.places import database_option, opened, opened_as_it_is
 from portal.cli.setup import get_organisation, organisation_option
 from portal.directory import Directory
-from portal.models import utc_now
 from portal.operations.backup import back_up, created
 from portal.operations.backup import restore as restore_backup
 from portal.operations.checks import find_faults
@@ -24,6 +23,7 @@ from portal.operations.maintenance import vacuum as vacuum_database
 from portal.operations.retention import delete_events
 from portal.operations.schema import find_schema_problem
 from portal.reports import MemoryReports
+from portal.values import utc_now
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -10,9 +10,10 @@ import click
 from portal.cli.places import Refused, database_option, opened
 from portal.cli.setup import get_organisation, organisation_option
 from portal.directory import Directory, NewLink
-from portal.models import Profile, Role
+from portal.models import Profile
 from portal.recall import format_time
 from portal.settings import public_url_from
+from portal.values import Role
 
 ROLE = click.Choice([role.value for role in Role])
 

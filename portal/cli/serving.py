@@ -23,9 +23,9 @@ from portal.demo.running import (
     wait_until_it_answers,
 )
 from portal.demo.seeding import seed
-from portal.models import utc_now
 from portal.operations.checks import find_faults
 from portal.serving import gunicorn_command
+from portal.values import utc_now
 
 PROGRESS = "Making up people and what their agents learned"
 

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session, joinedload
 from portal.changes import COMMAND_LINE, Actor
 from portal.directory.rows import FOR_CHANGE, get_row, identify
 from portal.errors import LastAdministrator, OwnAccess
-from portal.models import Organisation, Profile, Role
+from portal.models import Organisation, Profile
 from portal.scopes import require_administrator
+from portal.values import Role
 
 logger = logging.getLogger(__name__)
 

@@ -21,9 +21,10 @@ from portal.directory.access import (
 from portal.directory.names import check_email, check_name, check_role, email_key
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
 from portal.errors import InvalidInput, LinkNotValid
-from portal.models import OneTimeLink, Organisation, Profile, Role
+from portal.models import OneTimeLink, Organisation, Profile
 from portal.passwords import check_password, hash_password
 from portal.tokens import digest_of, end_ways_in, new_token
+from portal.values import Role
 
 INVITATION_LIFETIME = dt.timedelta(hours=72)
 RESET_LIFETIME = dt.timedelta(hours=24)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from portal.contents import check_content, is_storable
 from portal.errors import InvalidContent, InvalidInput
-from portal.models import Role, Theme
+from portal.values import Role, Theme
 
 MAX_NAME_CHARACTERS = 200
 # https://www.rfc-editor.org/errata/eid1690 - what fits into SMTP's path.

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from portal.directory.access import select_people
 from portal.directory.rows import Part, identify
-from portal.models import OneTimeLink, Organisation, Profile, is_id
+from portal.models import OneTimeLink, Organisation, Profile
 from portal.pages import Page, Question, check_limit, cut_page
+from portal.values import is_id
 
 
 class Standing(StrEnum):

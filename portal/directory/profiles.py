@@ -18,9 +18,10 @@ from portal.directory.names import check_email, check_name, check_role, check_th
 from portal.directory.removal import remove_profile
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
 from portal.errors import InvalidInput
-from portal.models import Organisation, Profile, Role, Theme
+from portal.models import Organisation, Profile
 from portal.passwords import check_hash, hash_password
 from portal.tokens import end_sessions, end_ways_in
+from portal.values import Role, Theme
 
 
 class Profiles(Part):

@@ -20,14 +20,13 @@ from portal.models import (
     AgentDefinition,
     AgentMemory,
     Base,
-    EventAction,
     MemoryEvent,
     Organisation,
     Profile,
-    Status,
 )
 from portal.recall import select_memories
 from portal.tokens import WAYS_IN, end_ways_in
+from portal.values import EventAction, Status
 
 
 def remove_profile(session: Session, profile: Profile, now: dt.datetime) -> None:

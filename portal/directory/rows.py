@@ -20,7 +20,8 @@ from sqlalchemy.orm import Session
 
 from portal.database import Database, constraint_name
 from portal.errors import InvalidInput, NameTaken
-from portal.models import Agent, AgentDefinition, Clock, Organisation, Profile, utc_now
+from portal.models import Agent, AgentDefinition, Organisation, Profile
+from portal.values import Clock, utc_now
 
 Row = TypeVar("Row", Organisation, Profile, AgentDefinition, Agent)
 

@@ -15,17 +15,9 @@ from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session
 
 from portal.database import Database
-from portal.models import (
-    Agent,
-    AgentDefinition,
-    AgentMemory,
-    Base,
-    MemoryEvent,
-    Organisation,
-    Profile,
-    Status,
-)
+from portal.models import Agent, AgentDefinition, AgentMemory, Base, MemoryEvent, Organisation, Profile
 from portal.recall import select_memories
+from portal.values import Status
 
 FORMAT: Final = 1
 """Changes when what reads an export has to change."""

@@ -8,8 +8,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import logs
 from portal.database import Database
-from portal.models import Clock, utc_now
 from portal.settings import Settings
+from portal.values import Clock, utc_now
 from portal.web import assets, auth, errors, filters, fragments, guard, headers, metrics, request_log
 from portal.web.accounts import accounts
 from portal.web.addresses import DefinitionConverter, IdConverter, TokenConverter, path_of

@@ -11,7 +11,7 @@ from flask import current_app, request, url_for
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter, ValidationError
 
-from portal.models import MAX_ID
+from portal.values import MAX_ID
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 

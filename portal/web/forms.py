@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from flask import abort, request
 
 from portal.errors import InvalidInput
-from portal.models import Role
 from portal.passwords import check_password
+from portal.values import Role
 
 # More digits than that are no version of anything, and a column of 32 bits could not compare with them.
 _VERSION = re.compile(r"[0-9]{1,9}", re.ASCII)

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from flask import render_template, request
 
 from portal.counts import Count
-from portal.models import AgentMemory, Status
+from portal.models import AgentMemory
 from portal.recall import HELD
+from portal.values import Status
 from portal.web.addresses import list_url, pager_links, row_link
 from portal.web.auth import me
 from portal.web.lookups import get_definition

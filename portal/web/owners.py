@@ -9,8 +9,9 @@ from flask import Blueprint, abort, flash, redirect, render_template, request, u
 from flask.typing import ResponseReturnValue
 
 from portal.errors import DecisionRefused, KeyAlreadyConfirmed, MemoriesFull
-from portal.models import EPOCH, AgentMemory, Status, to_microseconds
+from portal.models import AgentMemory
 from portal.recall import HELD
+from portal.values import EPOCH, Status, to_microseconds
 from portal.web.addresses import list_url
 from portal.web.auth import me
 from portal.web.errors import Words

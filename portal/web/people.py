@@ -10,7 +10,7 @@ from werkzeug.exceptions import NotFound
 
 from portal.directory import NewLink, Person
 from portal.errors import InvalidInput, NameTaken, OwnAccess
-from portal.models import Role
+from portal.values import Role
 from portal.web.addresses import pager_links
 from portal.web.auth import administrators_only, me
 from portal.web.errors import Words, show_http_error

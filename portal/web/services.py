@@ -13,10 +13,11 @@ from sqlalchemy import Engine
 from portal.database import Database
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
-from portal.models import Base, Clock
+from portal.models import Base
 from portal.reports import MemoryReports
 from portal.settings import Settings
 from portal.sign_in import SignIn
+from portal.values import Clock
 
 EXTENSION = "portal"
 

@@ -10,16 +10,9 @@ from sqlalchemy import select
 from portal.database import Database
 from portal.errors import InvalidInput
 from portal.manager import AgentMemoryManager
-from portal.models import (
-    ActorKind,
-    AgentMemory,
-    EventAction,
-    MemoryEvent,
-    Organisation,
-    Profile,
-    Status,
-)
+from portal.models import AgentMemory, MemoryEvent, Organisation, Profile
 from portal.recall import WITH_PEOPLE
+from portal.values import ActorKind, EventAction, Status
 from tests.directory.rows import count_rows, sign_in, signed_in
 from tests.factories import Clock, Personas
 

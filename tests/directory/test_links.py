@@ -10,8 +10,9 @@ from sqlalchemy import select, update
 from portal.database import Database
 from portal.directory import NewLink
 from portal.errors import InvalidInput, LinkNotValid, NameTaken, NotAnAdministrator, OwnAccess
-from portal.models import Base, OneTimeLink, Organisation, Profile, Role
+from portal.models import Base, OneTimeLink, Organisation, Profile
 from portal.passwords import verify_password
+from portal.values import Role
 from tests.directory.rows import count_rows, sign_in, signed_in
 from tests.factories import Clock, Personas
 from tests.invariants import read_state

@@ -6,7 +6,7 @@ import pytest
 
 from portal.database import Database
 from portal.directory.people import Person, Standing
-from portal.models import MAX_ID
+from portal.values import MAX_ID
 from tests.factories import Clock, Personas
 from tests.quick_passwords import give_everybody_a_password
 

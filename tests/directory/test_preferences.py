@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from portal.errors import InvalidInput
-from portal.models import Theme
+from portal.values import Theme
 from tests.factories import Personas
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from portal.database import Database
 from portal.errors import InvalidInput, LastAdministrator, NameTaken
-from portal.models import Profile, Role
+from portal.models import Profile
 from portal.passwords import hash_password, verify_password
+from portal.values import Role
 from tests.directory.rows import sign_in, signed_in
 from tests.factories import Clock, Personas
 

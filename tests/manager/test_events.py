@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from portal.models import ActorKind
+from portal.values import ActorKind
 from tests.manager.world import World
 
 Told = tuple[int, str, str | None, str | None, str, str | None, str | None]

@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import insert
 
 from portal.errors import InvalidInput
-from portal.models import AgentMemory, new_memory_id
+from portal.models import AgentMemory
 from portal.pages import COUNT_CAP, Page
+from portal.values import new_memory_id
 from tests.factories import Clock
 from tests.manager.twins import read_all_pages
 from tests.manager.world import World, contents

@@ -26,7 +26,8 @@ from portal.database import Database, Result
 from portal.directory import Directory
 from portal.errors import AlreadyDecided, InvalidInput, MemoryChanged, MemoryNotFound
 from portal.manager import AgentMemoryManager
-from portal.models import Agent, AgentMemory, EventAction, Status
+from portal.models import Agent, AgentMemory
+from portal.values import EventAction, Status
 from tests.databases import opened
 from tests.factories import Clock, create_personas
 from tests.manager.world import World

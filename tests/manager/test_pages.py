@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.errors import InvalidInput
-from portal.models import MAX_ID
 from portal.pages import COUNT_CAP, Page, Position, Question, check_limit, cut_page
+from portal.values import MAX_ID
 
 BY_TIME = Question("proposed", (1, "support", ""), (int, int))
 BY_KEY = Question("confirmed", (1, "support", ""), (str,))

@@ -16,9 +16,10 @@ from sqlalchemy import insert, text
 
 from portal.database import Database
 from portal.manager import AgentMemoryManager
-from portal.models import AgentMemory, MemoryEvent, new_memory_id
+from portal.models import AgentMemory, MemoryEvent
 from portal.reports import MemoryReports
 from portal.review_queue import QueueQuestion
+from portal.values import new_memory_id
 from tests.databases import Databases, opened
 from tests.factories import Clock, create_personas
 from tests.manager.world import World

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.models import AgentDefinition, AgentMemory, Profile, Status
+from portal.models import AgentDefinition, AgentMemory, Profile
 from portal.policy import (
     AccountUsage,
     Growth,
@@ -19,6 +19,7 @@ from portal.policy import (
     loss_of,
     needs_second_person,
 )
+from portal.values import Status
 
 USAGE = Usage(memories=2, memory_limit=3, characters=20, character_limit=30, proposals=1, proposal_limit=2)
 FACE = "\N{GRINNING FACE}"

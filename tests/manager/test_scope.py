@@ -8,7 +8,8 @@ import pytest
 
 from portal.errors import MemoryNotFound, NotAnAdministrator
 from portal.manager import AgentMemoryManager
-from portal.models import Agent, Organisation, Profile, Role
+from portal.models import Agent, Organisation, Profile
+from portal.values import Role
 from tests.factories import Clock
 from tests.manager.world import World
 

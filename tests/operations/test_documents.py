@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from portal.cli import main
 from portal.directory.names import LIMITS
-from portal.models import Status
 from portal.settings import PREFIX, Settings, variables_of
+from portal.values import Status
 from tests.operations.documents import ROOT, blocks_of, settings_of
 
 # What a test machine has not. Everything else in a document is in a block that a test carries out.

@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 from portal.cli import main
 from portal.database import Database
 from portal.manager import AgentMemoryManager
-from portal.models import Base, utc_now
+from portal.models import Base
 from portal.operations.export import KINDS, OMITTED, export_organisation, exported_columns
+from portal.values import utc_now
 from tests.factories import Clock, Personas
 from tests.invariants import read_state
 from tests.operations.worlds import TRICKY, furnish

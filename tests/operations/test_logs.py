@@ -19,7 +19,7 @@ from portal.database import Database
 from portal.errors import LastAdministrator, MemoryNotFound
 from portal.logs import JsonLines, request_id
 from portal.manager import AgentMemoryManager
-from portal.models import EventAction, utc_now
+from portal.values import EventAction, utc_now
 from tests.factories import Personas, create_personas
 from tests.log_lines import Lines, logged_lines
 

@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 from portal.cli import main
 from portal.database import Database
 from portal.database import Result as Returned
-from portal.models import MemoryEvent, utc_now
+from portal.models import MemoryEvent
 from portal.operations.retention import delete_events
+from portal.values import utc_now
 from tests.factories import Personas
 from tests.invariants import State, assert_tenant_closure, read_state
 from tests.operations.worlds import furnish

@@ -11,7 +11,8 @@ from sqlalchemy import func, select, text
 
 from portal.database import Database
 from portal.manager import AgentMemoryManager
-from portal.models import Agent, AgentMemory, MemoryEvent, Profile, Status
+from portal.models import Agent, AgentMemory, MemoryEvent, Profile
+from portal.values import Status
 from tests.factories import Personas
 from tests.reliability.crowds import Crowd, Job, Outcome, manager
 

@@ -16,7 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from portal.database import Database
 from portal.errors import AgentMemoryError
 from portal.manager import AgentMemoryManager
-from portal.models import Agent, AgentMemory, Organisation, Profile, Status
+from portal.models import Agent, AgentMemory, Organisation, Profile
+from portal.values import Status
 from tests.reliability.crowds import Processes
 
 LIMITS: dict[str, Any] = {

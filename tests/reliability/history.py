@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from portal.models import ActorKind, Status
+from portal.values import ActorKind, Status
 from tests.invariants import HELD, State
 from tests.reliability.hammer import LIMITS, Line
 

@@ -9,7 +9,8 @@ from typing import TypedDict, Unpack
 from portal.database import Database
 from portal.directory import Directory
 from portal.manager import AgentMemoryManager
-from portal.models import Agent, AgentDefinition, Organisation, Status
+from portal.models import Agent, AgentDefinition, Organisation
+from portal.values import Status
 from tests.reliability.arena import CHANGES, Arena, words
 from tests.reliability.crowds import manager
 

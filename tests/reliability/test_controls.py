@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from portal.database import Database, _Engines
 from portal.manager import AgentMemoryManager
-from portal.models import Status
+from portal.values import Status
 from tests.databases import SqliteFiles, opened
 from tests.factories import Personas, create_personas
 from tests.reliability.arena import Arena, flat, words

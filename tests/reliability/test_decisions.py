@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from portal.manager import AgentMemoryManager
-from portal.models import ACCOUNT_SCOPE, Status
+from portal.models import ACCOUNT_SCOPE
+from portal.values import Status
 from tests.reliability.arena import A_MEMORY, Arena, flat, words
 from tests.reliability.crowds import Outcome, manager
 

@@ -10,7 +10,8 @@ import pytest
 from portal.directory import Directory
 from portal.errors import LastAdministrator, NotAnAdministrator
 from portal.manager import AgentMemoryManager
-from portal.models import Agent, Profile, Status
+from portal.models import Agent, Profile
+from portal.values import Status
 from tests.directory.rows import count_rows
 from tests.invariants import read_state
 from tests.reliability.arena import Arena, flat, words

@@ -12,8 +12,9 @@ from portal.changes import Actor, Change, decide_memory, remove_memory, reopen_m
 from portal.database import Database
 from portal.errors import MemoryChanged
 from portal.manager import AgentMemoryManager
-from portal.models import AgentMemory, EventAction, Status, utc_now
+from portal.models import AgentMemory
 from portal.scopes import lock_agent, read_usage
+from portal.values import EventAction, Status, utc_now
 from tests.factories import create_personas
 from tests.invariants import assert_invariants, read_state
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.manager import AgentMemoryManager
-from portal.models import Status
+from portal.values import Status
 from tests.reliability.arena import Arena, flat, words
 from tests.reliability.crowds import manager
 

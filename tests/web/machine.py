@@ -14,8 +14,8 @@ from jinja2 import BytecodeCache
 from werkzeug.test import TestResponse
 
 from portal.database import Database
-from portal.models import to_microseconds
 from portal.settings import Settings
+from portal.values import to_microseconds
 from portal.web import create_app
 from portal.web.services import EXTENSION, Services
 from tests.manager.machine import ManagerMachine

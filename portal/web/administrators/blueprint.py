@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from flask import Blueprint
 
 from portal.counts import Count, ShelfCounts
-from portal.models import Status
+from portal.values import Status
 from portal.web.addresses import path_of
 from portal.web.auth import me
 from portal.web.services import services

@@ -22,7 +22,8 @@ from portal.errors import (
     SecondPersonRequired,
     StaterGone,
 )
-from portal.models import AgentDefinition, AgentMemory, Status
+from portal.models import AgentDefinition, AgentMemory
+from portal.values import Status
 from portal.web.addresses import FactLinks, list_url
 from portal.web.administrators.blueprint import QUEUE, administrators
 from portal.web.administrators.entries import redraw

@@ -5,7 +5,8 @@ from __future__ import annotations
 from flask import render_template, request
 from flask.typing import ResponseReturnValue
 
-from portal.models import AgentMemory, EventAction, MemoryEvent, Status
+from portal.models import AgentMemory, MemoryEvent
+from portal.values import EventAction, Status
 from portal.web.addresses import FactLinks, list_url, pager_links
 from portal.web.administrators.blueprint import (
     ENTRIES_A_PAGE,

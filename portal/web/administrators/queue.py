@@ -11,10 +11,11 @@ from flask import render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from portal.counts import ReviewCounts
-from portal.models import EPOCH, AgentDefinition, AgentMemory, to_microseconds
+from portal.models import AgentDefinition, AgentMemory
 from portal.pages import Page
 from portal.queue_statements import SORTS
 from portal.review_queue import QueueQuestion, ReviewEntry
+from portal.values import EPOCH, to_microseconds
 from portal.web.addresses import FactLinks, pager_links
 from portal.web.administrators.blueprint import (
     ENTRIES_A_PAGE,

@@ -10,7 +10,8 @@ from flask import abort, render_template, request
 from flask.typing import ResponseReturnValue
 
 from portal.errors import AgentMemoryError, DecisionRefused, MemoryNotFound
-from portal.models import MAX_ID, AgentDefinition, AgentMemory, Status
+from portal.models import AgentDefinition, AgentMemory
+from portal.values import MAX_ID, Status
 from portal.web.addresses import FactLinks, list_url
 from portal.web.administrators.blueprint import QUEUE, administrators
 from portal.web.administrators.deciding import DONE, REFUSALS, is_mine_already

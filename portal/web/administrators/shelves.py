@@ -5,8 +5,9 @@ from __future__ import annotations
 from flask import redirect, render_template, request
 from flask.typing import ResponseReturnValue
 
-from portal.models import AgentMemory, Status
+from portal.models import AgentMemory
 from portal.pages import Page
+from portal.values import Status
 from portal.web.addresses import FactLinks, list_url, pager_links
 from portal.web.administrators.blueprint import (
     ENTRIES_A_PAGE,
