@@ -106,7 +106,7 @@ def test_nothing_deleted_is_in_a_log_or_an_event(
     with database.engine.connect() as connection:
         recorded = connection.execute(text("SELECT * FROM memory_event")).all()
     written = f"{json.dumps(lines)} {recorded}".encode()
-    assert len(lines) == len(recorded) > 10
+    assert len([line for line in lines if "memory_id" in line]) == len(recorded) > 10
     assert [secret for secret in SECRETS if secret in written] == []
 
 

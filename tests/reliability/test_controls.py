@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import CursorResult, create_engine, text
@@ -14,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from portal.database import Database, _Engines
 from portal.manager import AgentMemoryManager
+from portal.transactions import DriverTransaction, SqliteTransaction
 from portal.values import Status
 from tests.databases import SqliteFiles, opened
 from tests.factories import Personas, create_personas
@@ -25,12 +28,26 @@ ROUNDS = 20
 LIMIT = 10
 
 
+Result = TypeVar("Result")
+
+
+def commit_as_the_driver_does(transaction: DriverTransaction) -> None:
+    transaction._pooled.commit()  # noqa: SLF001 - it ends what it began by itself, and only that
+
+
 class DriverDefaults(Database):
     """SQLite as its driver would have it, which begins transactions by itself, late and deferred."""
 
     def _make_engines(self) -> _Engines:
         engine = create_engine(self._url)
         return _Engines(os.getpid(), engine, engine, engine)
+
+    def write_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
+        with (
+            patch.object(SqliteTransaction, "begin", lambda _: None),
+            patch.object(SqliteTransaction, "commit", commit_as_the_driver_does),
+        ):
+            return super().write_on_driver(work)
 
 
 class DeferredWrites(Database):
@@ -39,6 +56,11 @@ class DeferredWrites(Database):
     def _make_engines(self) -> _Engines:
         made = super()._make_engines()
         return replace(made, write=made.read)
+
+    def write_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
+        begin = "BEGIN DEFERRED"
+        with patch.object(SqliteTransaction, "begin", lambda transaction: transaction.run(begin, {})):
+            return super().write_on_driver(work)
 
 
 @pytest.fixture

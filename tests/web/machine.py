@@ -18,6 +18,7 @@ from portal.settings import Settings
 from portal.values import to_microseconds
 from portal.web import create_app
 from portal.web.services import EXTENSION, Services
+from tests.invariants import read_state
 from tests.manager.machine import ManagerMachine
 from tests.manager.twins import CHIEFS, PEOPLE, Twins, matching
 from tests.model import Refused
@@ -200,6 +201,8 @@ class PortalTwins(Twins):
 
     def _sign_in(self, name: str) -> None:
         assert self.visitors[name].sign_in(self.profiles[name].email).status_code == DONE
+        # When somebody last signed in is written down, and the model knows nothing of it.
+        self.state = read_state(self.database)
 
 
 SHELVES = {"proposed": "", "confirmed": "confirmed", "rejected": "rejected"}
