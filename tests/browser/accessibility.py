@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
@@ -16,15 +17,21 @@ _run = "rules => axe.run(document, { runOnly: rules, resultTypes: ['violations']
 _overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+SCHEMES: Sequence[Literal["light", "dark"]] = ("light", "dark")
+
+
 def faults(page: Page) -> list[str]:
-    """Return what is wrong with a page as it stands, each fault with where it is."""
+    """Return what is wrong with a page as it stands, in light and in dark, each fault with where it is."""
     # The page's policy refuses scripts from elsewhere, but not what the debugger evaluates.
     page.evaluate(AXE.read_text())
-    found: dict[str, Any] = page.evaluate(_run, RULES)
-    named = [
-        f"{violation['id']}: {node['target']} {node['failureSummary']}"
-        for violation in found["violations"]
-        for node in violation["nodes"]
-    ]
+    found = [f"in {scheme}: {fault}" for scheme in SCHEMES for fault in _violations(page, scheme)]
     too_wide = page.evaluate(_overflow)
-    return [*named, f"scrolls sideways by {too_wide} px"] if too_wide > 0 else named
+    return [*found, f"scrolls sideways by {too_wide} px"] if too_wide > 0 else found
+
+
+def _violations(page: Page, scheme: Literal["light", "dark"]) -> Iterator[str]:
+    page.emulate_media(color_scheme=scheme)
+    found: dict[str, Any] = page.evaluate(_run, RULES)
+    for violation in found["violations"]:
+        for node in violation["nodes"]:
+            yield f"{violation['id']}: {node['target']} {node['failureSummary']}"

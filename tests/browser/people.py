@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Thread
-from typing import Literal
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
 from werkzeug.serving import make_server
@@ -16,8 +15,6 @@ from tests.web.visitors import Portal
 
 COOKIE = "portal_session"
 DESKTOP = {"width": 1280, "height": 800}
-
-ColorScheme = Literal["light", "dark"]
 
 
 @dataclass
@@ -98,13 +95,11 @@ class Windows:
         *,
         javascript: bool = True,
         width: int = DESKTOP["width"],
-        color_scheme: ColorScheme = "light",
     ) -> Person:
         """Open a window, for somebody or for nobody in particular."""
         context = self.browser.new_context(
             java_script_enabled=javascript,
             viewport={"width": width, "height": DESKTOP["height"]},
-            color_scheme=color_scheme,
             # Nothing moves while a test looks at it.
             reduced_motion="reduce",
         )

@@ -12,9 +12,7 @@ from tests.browser.people import Person
 
 States = Mapping[str, tuple[str, Callable[[Page], None]]]
 
-everywhere = pytest.mark.parametrize(
-    ("width", "color_scheme"), [(320, "light"), (320, "dark"), (1280, "light"), (1280, "dark")]
-)
+everywhere = pytest.mark.parametrize("width", [320, 1280])
 
 
 def stay(page: Page) -> None:

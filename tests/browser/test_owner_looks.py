@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import faults
-from tests.browser.people import ColorScheme, Windows
+from tests.browser.people import Windows
 from tests.browser.states import States, everywhere, look_at, stay
 from tests.web.visitors import Portal
 
@@ -76,11 +76,9 @@ STATES: States = {
 
 
 @everywhere
-def test_nothing_is_wrong_with_any_page_of_an_owner(
-    windows: Windows, portal: Portal, width: int, color_scheme: ColorScheme
-) -> None:
+def test_nothing_is_wrong_with_any_page_of_an_owner(windows: Windows, portal: Portal, width: int) -> None:
     tell_everything(portal)
-    ada = windows.open(portal.personas.ada, width=width, color_scheme=color_scheme)
+    ada = windows.open(portal.personas.ada, width=width)
     assert look_at(ada, STATES) == {}
     # The refusal and the page that is not there.
     assert ada.statuses == [409, 404]
@@ -89,10 +87,10 @@ def test_nothing_is_wrong_with_any_page_of_an_owner(
 
 @everywhere
 def test_nothing_is_wrong_with_a_question_on_a_page_of_its_own(
-    windows: Windows, portal: Portal, width: int, color_scheme: ColorScheme
+    windows: Windows, portal: Portal, width: int
 ) -> None:
     memory = portal.remember(portal.personas.ada, "tone", LONG)
-    ada = windows.open(portal.personas.ada, width=width, color_scheme=color_scheme)
+    ada = windows.open(portal.personas.ada, width=width)
     assert look_at(ada, {"question": (f"/me/support/memories/{memory.id}/delete", stay)}) == {}
 
 
@@ -104,8 +102,8 @@ def knock(page: Page) -> None:
 
 
 @everywhere
-def test_nothing_is_wrong_with_the_way_in(windows: Windows, width: int, color_scheme: ColorScheme) -> None:
-    somebody = windows.open(width=width, color_scheme=color_scheme)
+def test_nothing_is_wrong_with_the_way_in(windows: Windows, width: int) -> None:
+    somebody = windows.open(width=width)
     assert look_at(somebody, {"door": ("/sign-in", stay), "knocked": ("/sign-in", knock)}) == {}
     somebody.expect_status(422)
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from portal.models import Profile
-from tests.browser.people import ColorScheme, Windows
+from tests.browser.people import Windows
 from tests.browser.states import States, everywhere, look_at, stay
 from tests.web.visitors import HERE, Portal
 
@@ -45,9 +45,9 @@ def mistype(page: Page) -> None:
 
 @everywhere
 def test_nothing_is_wrong_with_any_page_about_people(
-    windows: Windows, portal: Portal, zoe: Profile, width: int, color_scheme: ColorScheme
+    windows: Windows, portal: Portal, zoe: Profile, width: int
 ) -> None:
-    root = windows.open(portal.personas.root, width=width, color_scheme=color_scheme)
+    root = windows.open(portal.personas.root, width=width)
     person = f"/admin/people/{zoe.id}"
     states: States = {
         "list": ("/admin/people/", stay),
@@ -64,11 +64,9 @@ def test_nothing_is_wrong_with_any_page_about_people(
 
 
 @everywhere
-def test_nothing_is_wrong_with_a_link(
-    windows: Windows, portal: Portal, zoe: Profile, width: int, color_scheme: ColorScheme
-) -> None:
+def test_nothing_is_wrong_with_a_link(windows: Windows, portal: Portal, zoe: Profile, width: int) -> None:
     path = portal.personas.directory.make_link(zoe).address("")
-    somebody = windows.open(width=width, color_scheme=color_scheme)
+    somebody = windows.open(width=width)
     states = {"mistyped": (path, mistype), "dead": (f"/welcome/{'A' * 43}", stay)}
     assert look_at(somebody, states) == {}
     assert somebody.statuses == [422, 404]

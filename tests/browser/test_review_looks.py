@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.desk import QUEUE
-from tests.browser.people import ColorScheme, Windows
+from tests.browser.people import Windows
 from tests.browser.states import States, everywhere, look_at, stay
 from tests.web.visitors import Portal
 
@@ -90,29 +90,25 @@ STATES: States = {
 
 @everywhere
 def test_nothing_is_wrong_with_any_page_of_an_administrator(
-    windows: Windows, portal: Portal, width: int, color_scheme: ColorScheme
+    windows: Windows, portal: Portal, width: int
 ) -> None:
     tell_everything(portal)
-    root = windows.open(portal.personas.root, width=width, color_scheme=color_scheme)
+    root = windows.open(portal.personas.root, width=width)
     assert look_at(root, STATES) == {}
 
 
 @everywhere
-def test_nothing_is_wrong_with_a_receipt(
-    windows: Windows, portal: Portal, width: int, color_scheme: ColorScheme
-) -> None:
+def test_nothing_is_wrong_with_a_receipt(windows: Windows, portal: Portal, width: int) -> None:
     tell_everything(portal)
-    root = windows.open(portal.personas.root, width=width, color_scheme=color_scheme)
+    root = windows.open(portal.personas.root, width=width)
     assert look_at(root, {"receipt": (QUEUE, confirm)}) == {}
 
 
 @everywhere
-def test_nothing_is_wrong_with_a_conflict(
-    windows: Windows, portal: Portal, width: int, color_scheme: ColorScheme
-) -> None:
+def test_nothing_is_wrong_with_a_conflict(windows: Windows, portal: Portal, width: int) -> None:
     bob = portal.personas.directory.set_role(portal.personas.bob, "administrator")
     fact = portal.propose(portal.personas.ada, "tone", LONG[:400])
-    root = windows.open(portal.personas.root, width=width, color_scheme=color_scheme)
+    root = windows.open(portal.personas.root, width=width)
 
     def decide_too_late(page: Page) -> None:
         portal.manager.decide_account_fact(fact.id, portal.personas.acme, bob, "confirm")
