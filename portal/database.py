@@ -209,7 +209,7 @@ class Database:
         return _retry(lambda: self._write_on_driver_once(work))
 
     def _write_on_driver_once(self, work: Callable[[DriverTransaction], Result]) -> Result:
-        transaction = driver_transaction(self._engines.single)
+        transaction = self._make_transaction()
         try:
             transaction.begin()
             result = work(transaction)
@@ -219,6 +219,9 @@ class Database:
         for call in transaction.when_committed:
             call()
         return result
+
+    def _make_transaction(self) -> DriverTransaction:
+        return driver_transaction(self._engines.single)
 
     def upgrade(self, revision: str = "head") -> None:
         """Create the schema, or bring it up to date, in one transaction.

@@ -5,10 +5,11 @@ An agent's calls and an owner's "keep it for my agent" end in the same rules and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import and_, bindparam, literal_column, true
+from sqlalchemy import ColumnElement, and_, bindparam, literal_column, true
 
 from portal.changes import Actor, Change, create_memory, rewrite_memory
 from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory
@@ -23,6 +24,7 @@ from portal.recall import (
 )
 from portal.scopes import (
     SCOPE_WIDTH,
+    USAGE_WIDTH,
     place_of,
     scope_in,
     select_scope,
@@ -99,14 +101,23 @@ def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
     rows = fetch_in(work, UNDER_KEY, {"agent_id": agent_id, "memory_key": key})
     if not rows:
         return None
-    memories = [MEMORIES.read(row[-MEMORIES.width :]) for row in rows if row[-1] is not None]
+    [row] = rows
+    scope, usage, memories = (
+        row[:SCOPE_WIDTH],
+        row[SCOPE_WIDTH:][:USAGE_WIDTH],
+        row[SCOPE_WIDTH + USAGE_WIDTH :],
+    )
     return UnderKey(
         key=key,
-        scope=scope_in(rows[0]),
-        usage=usage_in(rows[0][SCOPE_WIDTH:]),
-        held=next((memory for memory in memories if memory.status in HELD), None),
-        confirmed=next((memory for memory in memories if memory.status in CONFIRMED), None),
+        scope=scope_in(scope),
+        usage=usage_in(usage),
+        held=_memory_in(memories[: MEMORIES.width]),
+        confirmed=_memory_in(memories[MEMORIES.width :]),
     )
+
+
+def _memory_in(row: Sequence[Any]) -> AgentMemory | None:
+    return None if row[0] is None else MEMORIES.read(row)
 
 
 def find_rejected(work: Work, under_key: UnderKey) -> AgentMemory | None:
@@ -117,14 +128,10 @@ def find_rejected(work: Work, under_key: UnderKey) -> AgentMemory | None:
 
 
 def _under_key() -> Select[Any]:
-    """Select scope and usage, once for each row under the key, or once with nothing where there is none."""
-    is_under_key = and_(
-        AgentMemory.organisation_id == Agent.organisation_id,
-        AgentMemory.definition_id == Agent.definition_id,
-        AgentMemory.scope_id.in_([literal_column(str(ACCOUNT_SCOPE)), Agent.owner_id]),
-        AgentMemory.memory_key == bindparam("memory_key"),
-        status_in(HELD + CONFIRMED),
-    )
+    """Select scope, usage, what is held under the key and what is confirmed, in one row.
+
+    Each is one look at the primary key. As one look for either, PostgreSQL would read the whole table.
+    """
     is_agent = Agent.id == bindparam("agent_id")
     used = (
         select_usage(
@@ -133,9 +140,20 @@ def _under_key() -> Select[Any]:
         .where(is_agent)
         .subquery()
     )
+    held, confirmed = (AgentMemory.__table__.alias(f"agent_memory_{name}") for name in ("held", "confirmed"))
+
+    def is_under_key(memory: Any, scope_id: Any, statuses: Sequence[Status]) -> ColumnElement[bool]:
+        return and_(
+            memory.c.organisation_id == Agent.organisation_id,
+            memory.c.definition_id == Agent.definition_id,
+            memory.c.scope_id == scope_id,
+            memory.c.memory_key == bindparam("memory_key"),
+            status_in(statuses, memory.c),
+        )
+
     return (
         select_scope(is_agent)
-        .add_columns(*usage_columns(used), *MEMORIES.columns)
+        .add_columns(*usage_columns(used), *held.c, *confirmed.c)
         .join(
             AgentDefinition,
             and_(
@@ -144,7 +162,8 @@ def _under_key() -> Select[Any]:
             ),
         )
         .join(used, true())
-        .outerjoin(AgentMemory, is_under_key)
+        .outerjoin(held, is_under_key(held, Agent.owner_id, HELD))
+        .outerjoin(confirmed, is_under_key(confirmed, literal_column(str(ACCOUNT_SCOPE)), CONFIRMED))
     )
 
 

@@ -57,10 +57,14 @@ MEMORIES = RowReader(AgentMemory)
 """Reads memories from rows as the driver gives them."""
 
 
-def status_in(statuses: Sequence[Status], memory: type[AgentMemory] = AgentMemory) -> ColumnElement[bool]:
-    """Return the condition that a memory has one of ``statuses``, as literals."""
+def status_in(statuses: Sequence[Status], memory: Any = AgentMemory) -> ColumnElement[bool]:
+    """Return the condition that a memory has one of ``statuses``, as literals.
+
+    :param memory: the table, or whatever else has its columns as attributes.
+    """
     words: list[ColumnElement[Any]] = [literal_column(f"'{status.value}'") for status in statuses]
-    return memory.status == words[0] if len(words) == 1 else memory.status.in_(words)
+    status: ColumnElement[Any] = memory.status
+    return status == words[0] if len(words) == 1 else status.in_(words)
 
 
 def select_memories(

@@ -141,6 +141,8 @@ def searches(database: Database, statement: Statement) -> list[str]:
 
 
 PK, ID = "pk_agent_memory", "uq_agent_memory_organisation_id_id 2"
+# What an agent holds, to count it; then what it holds and what is confirmed under one key.
+UNDER_KEY = [f"{PK} 3", f"{PK} 4", f"{PK} 4"]
 QUEUE, REJECTED, KEY = "ix_agent_memory_queue", "ix_agent_memory_rejected", "ix_agent_memory_key"
 EVENTS, HISTORY, KEY_HISTORY = "pk_memory_event 2", "ix_memory_event_history 2", "ix_memory_event_key 3"
 Call = Callable[[], object]
@@ -209,16 +211,20 @@ def showing_review(world: World) -> Call:
 
 # The call, how many statements it makes, and where these look in the two big tables.
 CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
-    "remember": (saying("remember", "new", "text"), 4, [f"{PK} 3", f"{PK} 4"]),
-    "remember again": (saying("remember", "mine", "text"), 2, [f"{PK} 3", f"{PK} 4"]),
-    "replace": (lambda world: replacing(world, "r", "personal"), 4, [f"{PK} 3", f"{PK} 4", ID]),
-    "withdraw": (lambda world: replacing(world, "w", "proposed"), 5, [f"{PK} 3", f"{PK} 4", EVENTS, ID]),
+    "remember": (saying("remember", "new", "text"), 4, UNDER_KEY),
+    "remember again": (saying("remember", "mine", "text"), 2, UNDER_KEY),
+    "replace": (lambda world: replacing(world, "r", "personal"), 4, [*UNDER_KEY, ID]),
+    "withdraw": (
+        lambda world: replacing(world, "w", "proposed"),
+        5,
+        [*UNDER_KEY, EVENTS, ID],
+    ),
     "propose": (
         saying("propose_account_fact", "news", "text"),
         5,
-        [f"{PK} 3", f"{PK} 4", f"{KEY} 3"],
+        [*UNDER_KEY, f"{KEY} 3"],
     ),
-    "forget": (forgetting, 4, [f"{PK} 3", f"{PK} 4", ID]),
+    "forget": (forgetting, 4, [*UNDER_KEY, ID]),
     "confirm": (
         lambda world: deciding(world, "to_confirm", "confirm"),
         10,
@@ -228,7 +234,7 @@ CALLS: dict[str, tuple[Callable[[World], Call], int, list[str]]] = {
     "decide delete": (lambda world: deciding(world, "to_drop", "delete"), 7, [ID, ID, ID]),
     "reopen": (reopening, 10, [ID, ID, f"{PK} 4", f"{PK} 3", ID, ID]),
     "delete": (deleting, 7, [ID, ID, ID]),
-    "keep": (keeping, 8, [ID, ID, f"{PK} 3", f"{PK} 4", ID]),
+    "keep": (keeping, 8, [ID, ID, *UNDER_KEY, ID]),
     "delete own": (deleting_own, 6, [ID, ID, ID]),
     "proposed": (finding("find_proposed_account_facts", limit=5), 3, [f"{QUEUE} 2", f"{QUEUE} 2"]),
     "confirmed": (finding("find_confirmed_account_facts", limit=5), 3, [f"{PK} 3", f"{PK} 3"]),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
-from unittest.mock import patch
 
 import pytest
 from sqlalchemy import CursorResult, create_engine, text
@@ -16,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from portal.database import Database, _Engines
 from portal.manager import AgentMemoryManager
-from portal.transactions import DriverTransaction, SqliteTransaction
+from portal.transactions import SqliteTransaction
 from portal.values import Status
 from tests.databases import SqliteFiles, opened
 from tests.factories import Personas, create_personas
@@ -28,11 +26,14 @@ ROUNDS = 20
 LIMIT = 10
 
 
-Result = TypeVar("Result")
+class LateTransaction(SqliteTransaction):
+    """One that the driver begins by itself, when something is changed."""
 
+    def begin(self) -> None:
+        pass
 
-def commit_as_the_driver_does(transaction: DriverTransaction) -> None:
-    transaction._pooled.commit()  # noqa: SLF001 - it ends what it began by itself, and only that
+    def commit(self) -> None:
+        self._pooled.commit()
 
 
 class DriverDefaults(Database):
@@ -42,12 +43,15 @@ class DriverDefaults(Database):
         engine = create_engine(self._url)
         return _Engines(os.getpid(), engine, engine, engine)
 
-    def write_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
-        with (
-            patch.object(SqliteTransaction, "begin", lambda _: None),
-            patch.object(SqliteTransaction, "commit", commit_as_the_driver_does),
-        ):
-            return super().write_on_driver(work)
+    def _make_transaction(self) -> LateTransaction:
+        return LateTransaction(self._engines.single)
+
+
+class DeferredTransaction(SqliteTransaction):
+    """One that begins as for reading."""
+
+    def begin(self) -> None:
+        self.run("BEGIN DEFERRED", {})
 
 
 class DeferredWrites(Database):
@@ -57,10 +61,8 @@ class DeferredWrites(Database):
         made = super()._make_engines()
         return replace(made, write=made.read)
 
-    def write_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
-        begin = "BEGIN DEFERRED"
-        with patch.object(SqliteTransaction, "begin", lambda transaction: transaction.run(begin, {})):
-            return super().write_on_driver(work)
+    def _make_transaction(self) -> DeferredTransaction:
+        return DeferredTransaction(self._engines.single)
 
 
 @pytest.fixture
