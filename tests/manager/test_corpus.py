@@ -55,6 +55,10 @@ def sorted_out(surface: str) -> tuple[Sequence[BadInput], Sequence[BadInput]]:
 
 ACCEPTED_KEYS, REFUSED_KEYS = sorted_out("key")
 ACCEPTED_CONTENTS, REFUSED_CONTENTS = sorted_out("content")
+# Composing or decomposing changes nothing of the corpus that is accepted.
+COMPOSABLE = BadInput(
+    "composable", "", "content", "e\u0301, \N{ANGSTROM SIGN}, \N{LATIN SMALL LIGATURE FI}", "accept"
+)
 
 
 def ids(entry: BadInput) -> str:
@@ -66,7 +70,7 @@ def test_the_corpus_has_both_kinds_of_both_surfaces() -> None:
     assert min(numbers) > 10
 
 
-@pytest.mark.parametrize("entry", ACCEPTED_CONTENTS, ids=ids)
+@pytest.mark.parametrize("entry", [*ACCEPTED_CONTENTS, COMPOSABLE], ids=ids)
 def test_an_accepted_content_comes_back_code_point_for_code_point(shelf: World, entry: BadInput) -> None:
     """Through the answer, the list, the lists of facts and the search, personal, proposed and confirmed."""
     content = entry.value.replace("\r\n", "\n").replace("\r", "\n")

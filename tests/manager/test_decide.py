@@ -27,7 +27,7 @@ from portal.errors import (
     UnknownAction,
 )
 from portal.models import AgentMemory
-from tests.manager.world import World, contents
+from tests.manager.world import KEY, World, contents
 
 FAR_OFF = 2**62
 
@@ -270,7 +270,13 @@ def test_rewording_invalidates_the_page_and_repeating_does_not(world: World) -> 
     seen = world.row("ada")
     world.propose("ada", content="Hall 1")
     world.propose("ada", " OFFICE", "Hall 1")
-    assert decide(world, seen.id, "reject", expected_version=seen.version).status == "rejected"
+    assert world.row("ada").version == seen.version
+    world.propose("ada", content="Hall 2")
+    with pytest.raises(MemoryChanged):
+        decide(world, seen.id, "confirm", expected_version=seen.version)
+    seen = world.row("ada")
+    world.propose("ada", content="Hall 2")
+    assert decide(world, seen.id, "reject", expected_version=seen.version).content == "Hall 2"
 
 
 def test_a_proposal_that_was_withdrawn_and_proposed_again_is_another_version(world: World) -> None:
@@ -334,9 +340,14 @@ def test_an_unknown_action_comes_before_the_reason(world: World) -> None:
 # Deleting outright: the only way in which a confirmed fact can go.
 
 
-@pytest.mark.parametrize("put", [World.confirmed, World.rejected], ids=["confirmed", "rejected"])
-def test_a_deleted_fact_is_gone_for_everybody(world: World, put: Callable[..., AgentMemory]) -> None:
+@pytest.mark.parametrize(
+    ("put", "recalled"), [(World.confirmed, [KEY]), (World.rejected, [])], ids=["confirmed", "rejected"]
+)
+def test_a_deleted_fact_is_gone_for_everybody(
+    world: World, put: Callable[..., AgentMemory], recalled: list[str]
+) -> None:
     fact = put(world, "ada")
+    assert [known["key"] for known in world.list("bob")["account_facts"]] == recalled
     world.manager.delete_memory(fact.id, world.acme, deleted_by=world.root, expected_version=fact.version)
     assert world.rows() == []
     assert world.list("bob")["account_facts"] == []

@@ -60,7 +60,8 @@ def test_an_agent_gets_exactly_as_many_proposals_as_the_limit_says(arena: Arena)
 def test_after_one_deletion_exactly_one_more_memory_fits(arena: Arena) -> None:
     limit(arena, memory_limit=3)
     agent = arena.adas
-    arena.divided(manager(remember, agent, f"key_{number}", "x") for number in range(3))
+    outcomes = arena.divided(manager(remember, agent, f"key_{number}", "x") for number in range(3))
+    assert words(outcomes) == {"created": 3}
     for number in range(5):
         arena.manager.forget(agent, arena.rows()[0].memory_key)
         late = [
