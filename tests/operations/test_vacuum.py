@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,21 @@ def test_nothing_deleted_is_in_a_file_of_sqlite(sqlite_database: Database) -> No
     vacuum(sqlite_database)
     assert found_in(folder.iterdir()) == set()
     assert_invariants(sqlite_database)
+
+
+def test_what_another_program_deleted_goes_from_the_file_too(sqlite_database: Database) -> None:
+    personas = create_personas(sqlite_database)
+    AgentMemoryManager(sqlite_database).remember(personas.agent(personas.ada), "illness", "measles")
+    path = Path(str(sqlite_path(sqlite_database)))
+    with closing(sqlite3.connect(path)) as other:
+        # Ours overwrites what it deletes, so that its own rows would be gone without more ado.
+        other.execute("PRAGMA secure_delete = OFF")
+        other.execute("DELETE FROM agent_memory")
+        other.commit()
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert found_in([path]) == {b"measles"}
+    vacuum(sqlite_database)
+    assert found_in(path.parent.iterdir()) == set()
 
 
 def files_of_the_cluster(server: PostgresServer) -> Iterator[Path]:

@@ -11,8 +11,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from werkzeug.exceptions import NotFound
 
 from portal.models import AgentMemory
+from portal.values import MAX_ID
 from tests.corpus_inputs import BadInput, bad_inputs, cases
 from tests.databases import Databases
 from tests.factories import PASSWORD
@@ -57,6 +59,14 @@ def test_ids_that_are_none_find_nothing(root: Visitor, fact: AgentMemory) -> Non
                 answer = root.get(pattern.format(value))
                 assert answer.status_code == 404, f"{bad.id} {answer.request.path}"
     assert root.get(f"/admin/support/facts/{fact.id}").status_code == 200
+
+
+def test_an_id_that_no_row_could_have_has_no_route(portal: Portal) -> None:
+    routes = portal.app.url_map.bind("127.0.0.1")
+    for pattern in ("/admin/support/facts/{}", "/me/support/memories/{}/delete", "/admin/people/{}"):
+        assert MAX_ID in routes.match(pattern.format(MAX_ID))[1].values()
+        with pytest.raises(NotFound):
+            routes.match(pattern.format(MAX_ID + 1))
 
 
 def test_queries_that_nobody_asked_for_are_ignored(portal: Portal, root: Visitor, fact: AgentMemory) -> None:
