@@ -11,7 +11,7 @@ from portal.directory import Directory
 from portal.manager import AgentMemoryManager
 from portal.models import Agent, AgentDefinition, Organisation
 from portal.values import Status
-from tests.reliability.arena import CHANGES, Arena, words
+from tests.reliability.arena import CHANGES, Arena, flat, words
 from tests.reliability.crowds import manager
 
 ROUNDS = 3
@@ -101,6 +101,16 @@ def test_exactly_as_many_facts_are_confirmed_as_the_limit_says(arena: Arena) -> 
     outcomes = arena.divided(arena.decide(memory_id, "confirm") for memory_id in ids)
     assert words(outcomes) == {"confirmed": 5, "AccountFactsFull": 11}
     assert arena.count(Status.CONFIRMED) == 5
+
+
+def test_the_last_room_for_a_fact_goes_to_one_of_those_who_confirm_at_once(arena: Arena) -> None:
+    # Of several people, because whoever decides locks the agent of the person who stated it too.
+    agents = [arena.adas, arena.bobs, arena.personas.agent(arena.personas.root)]
+    for number in range(ROUNDS):
+        limit(arena, account_fact_limit=number + 1)
+        ids = [arena.propose(agent, f"key_{number}_{agent.id}") for agent in agents]
+        outcomes = flat(arena.at_once(*([arena.decide(memory_id, "confirm")] for memory_id in ids)))
+        assert words(outcomes) == {"confirmed": 1, "AccountFactsFull": 2}
 
 
 def test_exactly_as_many_characters_are_confirmed_as_the_limit_says(arena: Arena) -> None:

@@ -74,14 +74,15 @@ def entries(visitor: Visitor, path: str) -> dict[str, Element]:
     return found
 
 
+SPACED = "  What stands\n\n  at the sides stays. \n"
 LISTS = ("/admin/support/", "/admin/support/confirmed", "/admin/support/rejected", "/me/support/")
 
 
 def test_every_accepted_content_is_text_on_every_list(library: Portal) -> None:
     """I-19: each has the elements that the same length of plain letters has, and nothing else."""
     texts: dict[str, str] = {}
-    for number, entry in enumerate(sample(accepted("content"), one_in=6)):
-        content = check_content(entry.value)
+    values = [entry.value for entry in sample(accepted("content"), one_in=6)]
+    for number, content in enumerate([*map(check_content, values), SPACED]):
         texts |= {f"fact_{number}": content, f"plain_{number}": plain(content)}
     for status, action in (("waiting", ""), ("confirmed", "confirm"), ("rejected", "reject")):
         for name, content in texts.items():
