@@ -296,3 +296,13 @@ def test_a_fact_that_was_reopened_is_not_deleted_by_a_page_from_before(
     answer = root.press(question, "Delete for good")
     assert (answer.status_code, Page(answer.text).heading) == (409, "This changed while you were reading")
     assert shelves(root) == (["hours"], [], [])
+
+
+def test_an_undo_from_before_undoes_no_other_decision(
+    portal: Portal, root: Visitor, fact: AgentMemory
+) -> None:
+    told = root.follow(root.press(root.page("/admin/support/"), "Confirm hours"))
+    portal.manager.reopen_account_fact(fact.id, portal.personas.acme, portal.personas.root)
+    portal.decide(fact, "reject")
+    assert root.press(told, "Undo hours").status_code == 409
+    assert shelves(root) == ([], [], ["hours"])
