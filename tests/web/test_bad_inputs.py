@@ -84,6 +84,16 @@ def test_queries_that_nobody_asked_for_are_ignored(portal: Portal, root: Visitor
             assert root.page(f"/me/support/?{query}").keys == [], bad.id
 
 
+@pytest.mark.usefixtures("fact")
+def test_a_cursor_that_does_not_decode_is_page_one(root: Visitor) -> None:
+    shelves = [f"/admin/support/{name}" for name in ("", "confirmed", "rejected", "history")]
+    for path in (*shelves, "/admin/people/", "/me/support/"):
+        first = root.page(path)
+        for after in ("é", "=", "e30", "W10", "\0", "9" * 5_000):
+            page = root.page(f"{path}?{urlencode({'after': after})}")
+            assert (page.heading, page.keys) == (first.heading, first.keys), (path, after)
+
+
 # Searching
 
 TEXTS = [
