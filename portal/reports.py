@@ -172,7 +172,7 @@ class MemoryReports(ReviewPageCalls):
                 AgentOverview(
                     definition=definition,
                     usage=_usage(session, definition, owner_id),
-                    account_facts=_count_shelf(session, definition.organisation_id, definition.id, CONFIRMED),
+                    account_facts=_count_confirmed(session, definition.organisation_id, definition.id),
                 )
                 for definition in sorted(definitions, key=_title)
             ]
@@ -279,15 +279,11 @@ def _count(session: Session, statement: Select[Any]) -> Count:
     return Count.of(count_rows(session, statement))
 
 
-def _count_shelf(
-    session: Session, organisation_id: int, definition_id: int, statuses: Sequence[Status]
-) -> Count:
-    shelf = select_memories(AgentMemory.id, organisation_id=organisation_id, statuses=statuses)
-    shelf = shelf.where(AgentMemory.definition_id == definition_id)
-    if statuses == CONFIRMED:
-        # One range of the primary key; the other shelves have indexes of their own.
-        shelf = shelf.where(AgentMemory.scope_id == ACCOUNT_SCOPE)
-    return _count(session, shelf)
+def _count_confirmed(session: Session, organisation_id: int, definition_id: int) -> Count:
+    facts = select_memories(AgentMemory.id, organisation_id=organisation_id, statuses=CONFIRMED)
+    # One range of the primary key.
+    of_definition = (AgentMemory.definition_id == definition_id, AgentMemory.scope_id == ACCOUNT_SCOPE)
+    return _count(session, facts.where(*of_definition))
 
 
 def _overview(session: Session, definition: AgentDefinition) -> DefinitionOverview:

@@ -313,6 +313,7 @@ def test_each_bad_call_is_an_answer_and_nothing_is_written(world: World) -> None
             pipe.send_call(number, bad.tool, bad.arguments)
             result = CallToolResult.model_validate(pipe.receive()["result"])
             assert answer_of(result)["error"] == bad.error, bad.id
+        assert pipe.end() == ([], "")
     assert_nothing_written(before, world.state())
 
 
