@@ -93,7 +93,7 @@ def describe_machine(postgres_version: str) -> str:
     return f"""\
 Measured on {dt.datetime.now(dt.UTC).date()} on {os.cpu_count()} cores of {_processor()}
 with {memory_gib:.0f} GiB,
-{platform.system()} {platform.release()}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},
+{platform.system()} {".".join(platform.release().split(".")[:2])}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},
 PostgreSQL {postgres_version}; {packages}."""
 
 
