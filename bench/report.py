@@ -90,10 +90,11 @@ def describe_machine(postgres_version: str) -> str:
     """Return where and with what this was measured."""
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    kernel = ".".join(platform.release().split(".")[:2])
     return f"""\
 Measured on {dt.datetime.now(dt.UTC).date()} on {os.cpu_count()} cores of {_processor()}
 with {memory_gib:.0f} GiB,
-{platform.system()} {".".join(platform.release().split(".")[:2])}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},
+{platform.system()} {kernel}; Python {platform.python_version()}, SQLite {sqlite3.sqlite_version},
 PostgreSQL {postgres_version}; {packages}."""
 
 

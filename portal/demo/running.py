@@ -55,12 +55,11 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def throw_away_database() -> Iterator[Database]:
-    """Give a database with the schema and nothing in it, which is gone afterwards."""
+    """Give a database that has no file yet, and is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="portal-demo-") as folder:
         url = URL.create("sqlite", database=str(Path(folder) / "demo.db"))
         database = Database(url.render_as_string())
         try:
-            database.upgrade()
             yield database
         finally:
             database.dispose()

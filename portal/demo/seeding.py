@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 def seed(
     database: Database, stories: Sequence[Story], *, password: str, now: dt.datetime, progress: Progress
 ) -> None:
-    """Put stories into a database that has the schema and none of their organisations.
+    """Put stories into a database that has none of their organisations, and perhaps no schema yet.
 
     :param password: everybody's.
     :param now: the moment that the stories lead up to, aware and in UTC.
@@ -28,6 +28,7 @@ def seed(
     :raises RuntimeError: a story does not work out, because an agent's call was refused.
     """
     total = sum(len(story.people) + len(story.kinds) + len(story.steps) for story in stories)
+    database.upgrade()
     # Hashing is slow on purpose, and everybody has the same password.
     password_hash = hash_password(password)
     steps = chain.from_iterable(_Telling(database, story, password_hash, now).happen() for story in stories)
