@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from portal.database import Database
 from tests import chromium
-from tests.databases import Databases, SqliteFiles, opened
+from tests.databases import BOTH_KINDS, Databases, SqliteFiles, databases_of_kind, opened
 from tests.postgres import PostgresMissing, PostgresServer
 
 
@@ -37,17 +37,10 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        pytest.param("sqlite_files", id="sqlite"),
-        pytest.param("postgres_server", id="postgres", marks=pytest.mark.postgres),
-    ],
-)
+@pytest.fixture(scope="session", params=BOTH_KINDS)
 def databases(request: pytest.FixtureRequest) -> Databases:
     """Where databases come from; whatever asks for one runs on SQLite and on PostgreSQL."""
-    found: Databases = request.getfixturevalue(request.param)
-    return found
+    return databases_of_kind(request)
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import pytest
+
 from portal.database import Database
 
 
@@ -23,6 +25,19 @@ class Databases(Protocol):
 
     def copied(self, url: str) -> AbstractContextManager[str]:
         """Give the URL of a copy of one of these databases, to which nobody may be connected."""
+
+
+BOTH_KINDS = [
+    pytest.param("sqlite_files", id="sqlite"),
+    pytest.param("postgres_server", id="postgres", marks=pytest.mark.postgres),
+]
+"""The parameters of a fixture that gives :func:`databases_of_kind`, with which a test runs on both."""
+
+
+def databases_of_kind(request: pytest.FixtureRequest) -> Databases:
+    """Return where databases of the kind come from that a fixture was asked for."""
+    found: Databases = request.getfixturevalue(request.param)
+    return found
 
 
 @contextmanager

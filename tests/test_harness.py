@@ -72,7 +72,7 @@ def test_the_server_ends_with_a_test_run_that_is_killed() -> None:
 
 
 def disappears(folder: Path) -> bool:
-    give_up_at = time.monotonic() + 60
+    give_up_at = time.monotonic() + 10
     while folder.exists() and time.monotonic() < give_up_at:
         time.sleep(0.05)
     return not folder.exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -61,9 +63,8 @@ def invite_profile(*, email: str, slug: str, name: str, role: str, database_url:
 def make_link(email: str, database_url: str) -> None:
     """Print a new one-time link for a person who has no password, or forgot it."""
     public_url = public_url_from(os.environ)
-    with opened(database_url) as database:
-        directory = Directory(database)
-        print_link(directory.make_link(get_profile(directory, email)), public_url)
+    with found_person(email, database_url) as (directory, person):
+        print_link(directory.make_link(person), public_url)
 
 
 @profile.command("list")
@@ -85,9 +86,7 @@ def list_profiles(slug: str, database_url: str) -> None:
 @database_option
 def set_password(*, email: str, no_password: bool, database_url: str) -> None:
     """Set another password, and sign the person out everywhere."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        person = get_profile(directory, email)
+    with found_person(email, database_url) as (directory, person):
         directory.set_password(person, None if no_password else read_password())
     click.echo(f"{email} has {'no' if no_password else 'a new'} password, and is signed out everywhere.")
 
@@ -98,9 +97,8 @@ def set_password(*, email: str, no_password: bool, database_url: str) -> None:
 @database_option
 def set_role(email: str, role: str, database_url: str) -> None:
     """Make a person a member or an administrator."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.set_role(get_profile(directory, email), role)
+    with found_person(email, database_url) as (directory, person):
+        directory.set_role(person, role)
     click.echo(f"{email} is {role} now.")
 
 
@@ -109,9 +107,8 @@ def set_role(email: str, role: str, database_url: str) -> None:
 @database_option
 def deactivate_profile(email: str, database_url: str) -> None:
     """Keep a person and their agents out; nothing is deleted."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.deactivate(get_profile(directory, email))
+    with found_person(email, database_url) as (directory, person):
+        directory.deactivate(person)
     click.echo(f"{email} cannot sign in any more, and their agents are refused.")
 
 
@@ -120,9 +117,8 @@ def deactivate_profile(email: str, database_url: str) -> None:
 @database_option
 def activate_profile(email: str, database_url: str) -> None:
     """Let a person and their agents in again."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.activate(get_profile(directory, email))
+    with found_person(email, database_url) as (directory, person):
+        directory.activate(person)
     click.echo(f"{email} can sign in again.")
 
 
@@ -131,9 +127,8 @@ def activate_profile(email: str, database_url: str) -> None:
 @database_option
 def end_sessions(email: str, database_url: str) -> None:
     """Sign a person out everywhere; the password stays."""
-    with opened(database_url) as database:
-        directory = Directory(database)
-        directory.end_sessions(get_profile(directory, email))
+    with found_person(email, database_url) as (directory, person):
+        directory.end_sessions(person)
     click.echo(f"{email} is signed out everywhere.")
 
 
@@ -146,13 +141,22 @@ def erase_profile(*, email: str, yes: bool, database_url: str) -> None:
 
     Confirmed account facts stay, with nobody named as their source.
     """
-    with opened(database_url) as database:
-        directory = Directory(database)
-        person = get_profile(directory, email)
+    with found_person(email, database_url) as (directory, person):
         if not yes:
             click.confirm(f"Erase {email} and everything that their agents remember?", abort=True, err=True)
         directory.erase_profile(person)
     click.echo(f"{email} was erased.")
+
+
+@contextmanager
+def found_person(email: str, database_url: str) -> Iterator[tuple[Directory, Profile]]:
+    """Give the directory of a database and the person with that address.
+
+    :raises Refused: there is nobody.
+    """
+    with opened(database_url) as database:
+        directory = Directory(database)
+        yield directory, get_profile(directory, email)
 
 
 def get_profile(directory: Directory, email: str) -> Profile:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 
-from sqlalchemy import Select, event, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from portal.changes import COMMAND_LINE, Actor
+from portal.directory.names import check_email, check_name, check_role, email_key
 from portal.directory.rows import FOR_CHANGE, get_row, identify
 from portal.errors import LastAdministrator, OwnAccess
 from portal.models import Organisation, Profile
 from portal.scopes import require_administrator
+from portal.transactions import after_commit
 from portal.values import Role
 
 logger = logging.getLogger(__name__)
@@ -20,6 +23,22 @@ logger = logging.getLogger(__name__)
 def select_people() -> Select[Profile]:
     """Select people, each with the organisation."""
     return select(Profile).options(joinedload(Profile.organisation, innerjoin=True))
+
+
+def new_profile(organisation_id: int, *, email: str, name: str, role: Role | str, at: dt.datetime) -> Profile:
+    """Return an active person without a password, who is not in the database yet.
+
+    :raises portal.errors.InvalidInput: the address, the name or the role cannot be accepted.
+    """
+    return Profile(
+        organisation_id=organisation_id,
+        email=check_email(email),
+        email_key=email_key(email),
+        name=check_name("name", name),
+        role=check_role(role),
+        active=True,
+        created_at=at,
+    )
 
 
 def complete(session: Session, profile_id: int) -> Profile:
@@ -86,4 +105,4 @@ def log_after_commit(session: Session, action: str, profile: Profile, actor: Act
         "actor": actor.kind.value,
         "profile_id": actor.profile_id,
     }
-    event.listen(session, "after_commit", lambda _: logger.info("person changed", extra=ids), once=True)
+    after_commit(session, lambda: logger.info("person changed", extra=ids))

@@ -16,9 +16,9 @@ from portal.directory.access import (
     complete,
     lock_profile,
     log_after_commit,
+    new_profile,
     select_people,
 )
-from portal.directory.names import check_email, check_name, check_role, email_key
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
 from portal.errors import InvalidInput, LinkNotValid
 from portal.models import OneTimeLink, Organisation, Profile
@@ -74,15 +74,7 @@ class Links(Part):
         :raises portal.errors.NameTaken: (``email``) somebody in the installation has the address.
         """
         organisation_id = identify(organisation, Organisation)
-        profile = Profile(
-            organisation_id=organisation_id,
-            email=check_email(email),
-            email_key=email_key(email),
-            name=check_name("name", name),
-            role=check_role(role),
-            active=True,
-            created_at=self._clock(),
-        )
+        profile = new_profile(organisation_id, email=email, name=name, role=role, at=self._clock())
 
         def work(session: Session) -> NewLink:
             get_row(session, Organisation, organisation_id, FOR_REFERENCE)

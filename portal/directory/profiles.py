@@ -11,10 +11,11 @@ from portal.directory.access import (
     complete,
     lock_profile,
     log_after_commit,
+    new_profile,
     require_another_administrator,
     select_people,
 )
-from portal.directory.names import check_email, check_name, check_role, check_theme, email_key
+from portal.directory.names import check_role, check_theme, email_key
 from portal.directory.removal import remove_profile
 from portal.directory.rows import FOR_CHANGE, FOR_REFERENCE, Part, get_row, identify, names_taken
 from portal.errors import InvalidInput
@@ -56,16 +57,8 @@ class Profiles(Part):
         if password is not None and password_hash is not None:
             raise InvalidInput("password_hash", "give a password or its hash, not both")
         organisation_id = identify(organisation, Organisation)
-        profile = Profile(
-            organisation_id=organisation_id,
-            email=check_email(email),
-            email_key=email_key(email),
-            name=check_name("name", name),
-            role=check_role(role),
-            active=True,
-            password_hash=check_hash(password_hash) if password is None else hash_password(password),
-            created_at=self._clock(),
-        )
+        profile = new_profile(organisation_id, email=email, name=name, role=role, at=self._clock())
+        profile.password_hash = check_hash(password_hash) if password is None else hash_password(password)
 
         def work(session: Session) -> Profile:
             get_row(session, Organisation, organisation_id, FOR_REFERENCE)

@@ -16,7 +16,7 @@ from werkzeug.exceptions import NotFound
 from portal.models import AgentMemory
 from portal.values import MAX_ID
 from tests.corpus_inputs import BadInput, bad_inputs, cases
-from tests.databases import Databases
+from tests.databases import BOTH_KINDS, Databases, databases_of_kind
 from tests.factories import PASSWORD
 from tests.web.pages import Page
 from tests.web.visitors import HERE, Portal, Visitor
@@ -25,17 +25,10 @@ ADA = "ada@acme.example"
 MEBIBYTE = 2**20
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        pytest.param("sqlite_files", id="sqlite"),
-        pytest.param("postgres_server", id="postgres", marks=pytest.mark.postgres),
-    ],
-)
+@pytest.fixture(scope="session", params=BOTH_KINDS)
 def databases(request: pytest.FixtureRequest) -> Databases:
     """Both kinds: what one of them stores, compares or refuses the other may not."""
-    found: Databases = request.getfixturevalue(request.param)
-    return found
+    return databases_of_kind(request)
 
 
 @pytest.fixture

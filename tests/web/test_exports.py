@@ -12,23 +12,16 @@ from werkzeug.test import TestResponse
 
 from portal.web.exports import inert
 from tests.corpus_inputs import BadInput, bad_inputs, cases
-from tests.databases import Databases
+from tests.databases import BOTH_KINDS, Databases, databases_of_kind
 from tests.web.visitors import Portal, Visitor
 
 MAKERS_OF_FORMULAS = tuple("=+-@\t\r＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        pytest.param("sqlite_files", id="sqlite"),
-        pytest.param("postgres_server", id="postgres", marks=pytest.mark.postgres),
-    ],
-)
+@pytest.fixture(scope="session", params=BOTH_KINDS)
 def databases(request: pytest.FixtureRequest) -> Databases:
     """Both kinds: an export is made of what a database gives back."""
-    found: Databases = request.getfixturevalue(request.param)
-    return found
+    return databases_of_kind(request)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Rule
 
 from portal.models import Profile
-from tests.databases import Databases
+from tests.databases import BOTH_KINDS, Databases, databases_of_kind
 from tests.factories import Personas
 from tests.log_lines import logged_lines
 from tests.scale import at_scale
@@ -80,17 +80,10 @@ ODD_NUMBERS = [
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        pytest.param("sqlite_files", id="sqlite"),
-        pytest.param("postgres_server", id="postgres", marks=pytest.mark.postgres),
-    ],
-)
+@pytest.fixture(scope="session", params=BOTH_KINDS)
 def databases(request: pytest.FixtureRequest) -> Databases:
     """Both kinds: what one of them stores, compares or refuses the other may not."""
-    found: Databases = request.getfixturevalue(request.param)
-    return found
+    return databases_of_kind(request)
 
 
 @dataclass(frozen=True)

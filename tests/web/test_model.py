@@ -10,17 +10,16 @@ from hypothesis.stateful import run_state_machine_as_test
 from jinja2 import FileSystemBytecodeCache
 
 from portal.database import Database
-from tests.databases import Databases, opened
+from tests.databases import BOTH_KINDS, databases_of_kind, opened
 from tests.scale import at_scale
 from tests.web.machine import PortalMachine
 
 STEPS = 25
 
 
-@pytest.fixture(params=["sqlite_files", pytest.param("postgres_server", marks=pytest.mark.postgres)])
+@pytest.fixture(params=BOTH_KINDS)
 def either_database(request: pytest.FixtureRequest) -> Iterator[Database]:
-    databases: Databases = request.getfixturevalue(request.param)
-    with databases.migrated() as url, opened(url) as database:
+    with databases_of_kind(request).migrated() as url, opened(url) as database:
         yield database
 
 
