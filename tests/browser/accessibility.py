@@ -1,4 +1,4 @@
-"""What axe-core finds on a page, and what it cannot see: a page that scrolls sideways."""
+"""What axe-core finds on a page, and what it cannot see: words cut off, and a page that scrolls sideways."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ AXE = Path(__file__).parent / "vendor" / "axe-4.14.1.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 _run = "rules => axe.run(document, { runOnly: rules, resultTypes: ['violations'] })"
+_cut_off = """() => {
+  const context = document.createElement("canvas").getContext("2d");
+  const isCut = select => {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(select);
+    context.font = font;
+    const room = select.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    return [...select.options].some(option => context.measureText(option.text).width > room);
+  };
+  return [...document.querySelectorAll("select")].filter(isCut).map(select => select.id);
+}"""
 _overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -25,6 +35,7 @@ def faults(page: Page) -> list[str]:
     # The page's policy refuses scripts from elsewhere, but not what the debugger evaluates.
     page.evaluate(AXE.read_text())
     found = [f"in {scheme}: {fault}" for scheme in SCHEMES for fault in _violations(page, scheme)]
+    found += [f"words are cut off in {choice}" for choice in page.evaluate(_cut_off)]
     too_wide = page.evaluate(_overflow)
     return [*found, f"scrolls sideways by {too_wide} px"] if too_wide > 0 else found
 
