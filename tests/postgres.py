@@ -109,9 +109,10 @@ class PostgresServer:
         self._admin.execute("SELECT pg_promote()")
 
     def crash(self) -> None:
-        """Kill a process of the server, which then ends every connection and recovers from its log."""
-        pid = self._admin.info.backend_pid
-        os.kill(pid, signal.SIGKILL)
+        """Kill a process of the server, which then ends every other one and recovers from its log."""
+        with self._connect_when_ready() as victim:
+            os.kill(victim.info.backend_pid, signal.SIGKILL)
+        # Not our own process: that this connection ends is how we see that the server has noticed.
         self._connect_again()
 
     def _connect_again(self) -> None:
