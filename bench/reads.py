@@ -140,11 +140,17 @@ the MCP server, which has nobody else's. The peers hand over objects, the portal
         "MCP memory server",
     )
     with reading(world) as reader, peers.langgraph_sqlite(folder, agents) as store:
+        floor = SqliteFloor(world)
         quick = race(
             "SQLite: list and LangGraph",
-            {LIST: reader.list, langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents))},
+            {
+                LIST: reader.list,
+                langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents)),
+                SQL_FLOOR: lambda: floor.list_in_sql(reader.draw()),
+            },
             rounds=rounds,
         )
+        floor.close()
         memory, server = peers.Mem0(folder, agents), peers.McpMemoryServer(folder)
         slow = race(
             "SQLite: list, mem0 and the MCP server",
@@ -159,6 +165,7 @@ the MCP server, which has nobody else's. The peers hand over objects, the portal
         memory.close()
         server.close()
     table.compare("P-4", langgraph, LIST, quick, at_least(5))
+    table.compare("", langgraph, SQL_FLOOR, quick)
     table.compare("P-4", mem0, LIST, slow, at_least(100))
     table.compare("P-4", mcp, LIST, slow, at_least(4))
     return table
@@ -168,13 +175,21 @@ def measure_postgres_peer(world: World, url: str, *, agents: int, rounds: int) -
     """Compare ``list`` on PostgreSQL with LangGraph's store on the same server (P-5)."""
     table = Table("`list` on PostgreSQL and a peer", f"{agents * peers.ITEMS:,} items in LangGraph's store.")
     langgraph = "LangGraph `PostgresStore.search`"
+    statement = compile_for_driver(LIST_ON_POSTGRESQL, "postgresql")
     with reading(world) as reader, peers.langgraph_postgres(url, agents) as store:
+        floor = PostgresFloor(world)
         medians = race(
             "PostgreSQL: list and LangGraph",
-            {LIST: reader.list, langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents))},
+            {
+                LIST: reader.list,
+                langgraph: lambda: peers.search_langgraph(store, random.randint(1, agents)),
+                SAME_SQL: lambda: floor.run(statement, reader.draw()),
+            },
             rounds=rounds,
         )
+        floor.close()
     table.compare("P-5", langgraph, LIST, medians, at_least(3))
+    table.compare("", langgraph, SAME_SQL, medians)
     return table
 
 

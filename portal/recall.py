@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     ColumnElement,
     Select,
+    Text,
     bindparam,
+    cast,
     func,
     literal_column,
     select,
-    union_all,
 )
 from sqlalchemy.orm import joinedload
 
@@ -28,7 +29,7 @@ from portal.policy import Usage
 from portal.values import Status, is_id
 
 if TYPE_CHECKING:
-    from sqlalchemy import CompoundSelect, Subquery
+    from sqlalchemy import Subquery
     from sqlalchemy.orm import Session
 
     from portal.database import Database
@@ -125,35 +126,9 @@ def list_answer(database: Database, agent_id: int) -> str | None:
 def list_answer_and_marker(database: Database, agent_id: int) -> tuple[str, str] | None:
     """Return the same JSON text and the agent's prompt marker, still in one round of SQL."""
     statement = LIST_ON_SQLITE if database.is_sqlite else LIST_ON_POSTGRESQL
-    rows = database.fetch_rows(statement, {"agent_id": agent_id})
-    if not rows:
-        return None
-    if database.is_sqlite:
-        answer, marker = rows[0]
+    for answer, marker in database.fetch_rows(statement, {"agent_id": agent_id}):
         return answer, marker
-    return _assemble(rows)
-
-
-def _assemble(rows: Sequence[tuple[Any, ...]]) -> tuple[str, str]:
-    """Put the rows of ``LIST_ON_POSTGRESQL`` together; a union has no order, so they are sorted here.
-
-    The first row has the limits and nothing else: its status is None and its key is empty.
-    """
-    (_, _, _, _, memory_limit, character_limit, proposal_limit, marker), *facts = sorted(rows)
-    memories: list[dict[str, str]] = []
-    account_facts: list[dict[str, str]] = []
-    characters = proposals = 0
-    for key, status, content, moment, *_ in facts:
-        time = dt.datetime.fromtimestamp(moment // 1_000_000, dt.UTC).isoformat()[:19] + "Z"
-        if status in CONFIRMED:
-            account_facts.append({"key": key, "content": content, "confirmed_at": time})
-        else:
-            memories.append({"key": key, "content": content, "status": status, "updated_at": time})
-            characters += len(content)
-            proposals += status == Status.PROPOSED
-    usage = Usage(len(memories), memory_limit, characters, character_limit, proposals, proposal_limit)
-    answer = {"ok": True, "memories": memories, "account_facts": account_facts, "usage": usage.as_json()}
-    return as_json(answer), marker
+    return None
 
 
 LIVE_AGENT = (
@@ -179,7 +154,7 @@ def _recalled(agent: Any, scope_id: Any, statuses: Sequence[Status], *columns: A
     )
 
 
-def _sqlite_objects(memories: Subquery, time_name: str) -> ColumnElement[str]:
+def _objects_on_sqlite(memories: Subquery, time_name: str) -> ColumnElement[str]:
     """Return the JSON array of a subquery's rows: its columns, with ``moment`` under ``time_name``."""
     seconds = memories.c.moment.op("/")(_sql("1000000"))
     time = func.strftime(_sql("'%Y-%m-%dT%H:%M:%SZ'"), seconds, _sql("'unixepoch'"))
@@ -189,10 +164,34 @@ def _sqlite_objects(memories: Subquery, time_name: str) -> ColumnElement[str]:
     return func.json_group_array(func.json_object(*named, _sql(f"'{time_name}'"), time))
 
 
-def _list_on_sqlite() -> Select[Any]:
-    """Build ``list`` for SQLite, which makes the whole JSON text itself.
+def _objects_on_postgresql(memories: Subquery, time_name: str) -> ColumnElement[str]:
+    """Return the same text on PostgreSQL, whose functions for objects cost more and put spaces in.
+
+    Only a content needs escaping: a key has letters, digits, marks and ``_``. Our connections are in UTC.
+    """
+    seconds = memories.c.moment.op("/")(_sql("1000000"))
+    time = func.replace(cast(func.to_json(func.to_timestamp(seconds)), Text), _sql("'+00:00'"), _sql("'Z'"))
+    values = dict(memories.c) | {"content": func.to_json(memories.c.content)}
+    del values["moment"]
+    template = _as_template(dict.fromkeys(values, '"%s"') | {"content": "%s", time_name: "%s"})
+    one = func.format(template, *values.values(), time)
+    return func.concat(_sql("'['"), func.string_agg(one, _sql("','")), _sql("']'"))
+
+
+def _as_template(texts: dict[str, str]) -> ColumnElement[str]:
+    """Return the SQL text of a JSON object whose values are put in where their ``%`` is."""
+    return _sql("'{" + ",".join(f'"{name}":{text}' for name, text in texts.items()) + "}'")
+
+
+def _list_on(
+    objects: Callable[[Subquery, str], ColumnElement[str]], put_in: Callable[..., ColumnElement[str]]
+) -> Select[Any]:
+    """Build ``list``, whose whole JSON text the database makes.
 
     Each array is aggregated from a subquery that reads one range of the primary key in its order.
+
+    :param objects: makes the array of a subquery's rows.
+    :param put_in: the function that puts values into a text where it has ``%s``.
     """
     key, content = AgentMemory.memory_key.label("key"), AgentMemory.content
     held = (
@@ -217,61 +216,23 @@ def _list_on_sqlite() -> Select[Any]:
         .correlate(Agent)
         .subquery("facts")
     )
-    answer = func.printf(
-        _sql(f"'{_LIST_TEMPLATE}'"),
-        _sqlite_objects(held, "updated_at"),
-        select(_sqlite_objects(facts, "confirmed_at")).scalar_subquery(),
+    answer = put_in(
+        _LIST_TEMPLATE,
+        objects(held, "updated_at"),
+        select(objects(facts, "confirmed_at")).scalar_subquery(),
         func.count(),
         AgentDefinition.memory_limit,
-        func.sum(func.length(held.c.content)),
+        func.coalesce(func.sum(func.length(held.c.content)), _sql("0")),
         AgentDefinition.memory_characters,
-        func.sum(held.c.status == _sql("'proposed'")),
+        func.count().filter(held.c.status == _sql("'proposed'")),
         AgentDefinition.proposal_limit,
     )
     held_answer = select(answer).select_from(held).correlate(AgentDefinition)
     return select(held_answer.scalar_subquery(), Agent.prompt_marker).where(*LIVE_AGENT)
 
 
-_LIST_TEMPLATE = (
-    as_json({
-        "ok": True,
-        "memories": "%s",
-        "account_facts": "%s",
-        "usage": dict.fromkeys(Usage.__dataclass_fields__, "%d"),
-    })
-    .replace('"%s"', "%s")
-    .replace('"%d"', "%d")
-)  # fmt: skip
+_USAGE = ",".join(f'"{name}":%s' for name in Usage.__dataclass_fields__)
+_LIST_TEMPLATE = _sql(f"""'{{"ok":true,"memories":%s,"account_facts":%s,"usage":{{{_USAGE}}}}}'""")
 
-
-def _list_on_postgresql() -> CompoundSelect[Any]:
-    """Build ``list`` for PostgreSQL: a row with the limits, then the rows of the two scopes.
-
-    The agent is looked up once, on its own; joined into each part it would be planned and read thrice.
-    """
-    agent = (
-        select(
-            Agent,
-            AgentDefinition.memory_limit,
-            AgentDefinition.memory_characters,
-            AgentDefinition.proposal_limit,
-        )
-        .where(*LIVE_AGENT)
-        .cte("live_agent")
-        .prefix_with("MATERIALIZED")
-        .c
-    )
-    limits = (agent.memory_limit, agent.memory_characters, agent.proposal_limit, agent.prompt_marker)
-    no_memory = (_sql("''"), _sql("NULL::text"), _sql("NULL::text"), _sql("NULL::bigint"))
-    no_limits = (_sql("0"), _sql("0"), _sql("0"), _sql("''"))
-    key, status, content = AgentMemory.memory_key, AgentMemory.status, AgentMemory.content
-    account = _sql(str(ACCOUNT_SCOPE))
-    return union_all(
-        select(*no_memory, *limits),
-        _recalled(agent, agent.owner_id, HELD, key, status, content, AgentMemory.updated_at, *no_limits),
-        _recalled(agent, account, CONFIRMED, key, status, content, AgentMemory.decided_at, *no_limits),
-    )
-
-
-LIST_ON_SQLITE = _list_on_sqlite()
-LIST_ON_POSTGRESQL = _list_on_postgresql()
+LIST_ON_SQLITE = _list_on(_objects_on_sqlite, func.printf)
+LIST_ON_POSTGRESQL = _list_on(_objects_on_postgresql, func.format)

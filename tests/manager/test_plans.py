@@ -292,6 +292,7 @@ LOCKING = {"remember", "remember again", "replace", "withdraw", "propose", "forg
 # The server weighs some indexes differently: of those with the same beginning, any is as good.
 AS_GOOD = {
     KEY: {KEY, QUEUE, REJECTED},
+    QUEUE: {QUEUE, KEY},
     "uq_agent_memory_organisation_id_id": {"uq_agent_memory_organisation_id_id", KEY, QUEUE, REJECTED},
     "ix_memory_event_key": {"ix_memory_event_key", "ix_memory_event_history"},
 }
