@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -38,7 +38,7 @@ class Piece:
 
 
 # As rare as they are in what people write, the rarest first.
-_RAREST_FIRST = "`<]0123456789_-.zqxjkvbpygfwmucldrhsnioate' "
+_RAREST_FIRST = "`<]:/0123456789_-.zqxjkvbpygfwmucldrhsnioate' "
 
 
 def _by_rarest_character(*words: str) -> Mapping[str, Sequence[str]]:
@@ -83,8 +83,28 @@ _INSTRUCTION_WORDS = _by_rarest_character(
 )
 _SECRET_WORDS = _by_rarest_character(
     *("-----begin", "eyj", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    *("github_pat_", "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "akia", "asia", "pass", "kennwort"),
-    *("contrase", "secret", "key", "token", "pin", "bearer"),
+    *("github_pat_", "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "akia", "asia", "password", "passwd"),
+    *("passphrase", "passwort", "de passe", "kennwort", "contrase", "secret", "pin", "bearer"),
+    *("apikey", "api key", "api_key", "api-key", "accesstoken", "access token", "access_token"),
+    "access-token",
+)
+_LINK_WORDS = _by_rarest_character(
+    *(
+        "://",
+        "www.",
+        "mailto:",
+        "tel:",
+        "javascript:",
+        "data:",
+        ".com",
+        ".org",
+        ".net",
+        ".io",
+        ".dev",
+        ".app",
+    ),
+    *(".ai", ".co", ".eu", ".de", ".fr", ".uk", ".ch", ".at", ".it", ".es", ".nl", ".ru", ".cn", ".jp"),
+    *(".info", ".biz"),
 )
 
 LINK = re.compile(
@@ -117,7 +137,8 @@ IDENTITY_DIGITS = 9
 CARD_DIGITS = 13
 CARD_NUMBER = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
 MIN_OF_EACH_KIND = 3
-LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{24,}")
+LONG_WORD_LENGTH = 24
+LONG_WORD = re.compile(rf"[A-Za-z0-9+/_=-]{{{LONG_WORD_LENGTH},}}")
 
 _DIGIT = re.compile(r"\d")
 _ASCII_DIGITS = "0123456789"
@@ -140,19 +161,31 @@ _LOOK_ALIKES = (
 )
 
 
+class LookAlikes:
+    """The confirmed keys of a definition, found by what else can be read for them.
+
+    :param keys: canonical keys.
+    """
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._keys: defaultdict[str, list[str]] = defaultdict(list)
+        for key in keys:
+            self._keys[_skeleton(key)].append(key)
+
+    def find(self, memory_key: str) -> str | None:
+        """Return one that is another key but can be read for this one, or None."""
+        read_alike = self._keys.get(_skeleton(memory_key), ())
+        return next((other for other in read_alike if other != memory_key), None)
+
+
 def hints_for(
-    memory_key: str,
-    content: str,
-    *,
-    times_changed: int = 0,
-    was_rejected: bool = False,
-    confirmed_keys: Collection[str] = (),
+    content: str, *, times_changed: int = 0, was_rejected: bool = False, look_alike: str | None = None
 ) -> tuple[Hint, ...]:
     """Return the hints for a proposal, in the order in which they are shown.
 
     :param times_changed: how often its text was changed while it waited.
     :param was_rejected: whether a fact was rejected under its key.
-    :param confirmed_keys: the canonical keys of the definition's confirmed facts.
+    :param look_alike: another confirmed key that can be read for its key, see :class:`LookAlikes`.
     """
     marks = {piece.text for piece in show_marks(content) if piece.mark} if has_marks(content) else frozenset()
     found = (
@@ -163,7 +196,7 @@ def hints_for(
         (Hint.SECRET, looks_like_secret(content)),
         (Hint.DIRECTION_MARKS, not marks.isdisjoint(_DIRECTION_MARKS)),
         (Hint.JOINING_MARKS, not marks.isdisjoint(_JOINERS)),
-        (Hint.LOOK_ALIKE, look_alike_key(memory_key, confirmed_keys) is not None),
+        (Hint.LOOK_ALIKE, look_alike is not None),
     )
     return tuple(hint for hint, is_found in found if is_found)
 
@@ -176,7 +209,7 @@ def reads_like_instruction(text: str) -> bool:
 
 def contains_link(text: str) -> bool:
     """Whether a text holds an address that a model or a person might follow. E-mail addresses are none."""
-    return ("." in text or ":" in text) and LINK.search(text) is not None
+    return _has_word(text, _LINK_WORDS) and LINK.search(text) is not None
 
 
 def looks_like_secret(text: str) -> bool:
@@ -187,15 +220,7 @@ def looks_like_secret(text: str) -> bool:
     return (
         (digits >= IDENTITY_DIGITS and IDENTITY_NUMBER.search(text) is not None)
         or (digits >= CARD_DIGITS and any(map(is_card_number, CARD_NUMBER.findall(text))))
-        or (digits >= MIN_OF_EACH_KIND and any(map(is_random, LONG_WORD.findall(text))))
-    )
-
-
-def look_alike_key(memory_key: str, confirmed_keys: Collection[str]) -> str | None:
-    """Return a confirmed key that is another one but can be read for this one, or None."""
-    skeleton = _skeleton(memory_key)
-    return next(
-        (other for other in confirmed_keys if other != memory_key and _skeleton(other) == skeleton), None
+        or (digits >= MIN_OF_EACH_KIND and any(map(is_random, _long_words(text))))
     )
 
 
@@ -239,9 +264,16 @@ def _has_word(text: str, words: Mapping[str, Sequence[str]]) -> bool:
 
 def _count_digits(text: str) -> int:
     """Count the digits of any script."""
-    if text.isascii() and not any(digit in text for digit in _ASCII_DIGITS):
-        return 0
+    if text.isascii():
+        return sum(map(text.count, _ASCII_DIGITS))
     return len(_DIGIT.findall(text))
+
+
+def _long_words(text: str) -> list[str]:
+    """Return what may be a generated key by its length and characters."""
+    if max(map(len, text.split()), default=0) < LONG_WORD_LENGTH:
+        return []
+    return LONG_WORD.findall(text)
 
 
 def _is_out_of_place(text: str, index: int) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from portal.differences import Part, word_difference
-from portal.hints import Hint, hints_for, look_alike_key
+from portal.hints import Hint, LookAlikes, hints_for
 from portal.models import AgentDefinition, AgentMemory, Profile
 from portal.policy import needs_second_person
 from portal.review_queue import Fact, ReviewEntry
@@ -74,14 +74,14 @@ class Entry(NamedTuple):
 
 
 def describe(
-    definition: AgentDefinition, entries: Iterable[ReviewEntry[Fact]], confirmed_keys: Collection[str]
+    definition: AgentDefinition, entries: Iterable[ReviewEntry[Fact]], confirmed_keys: Iterable[str]
 ) -> Sequence[Entry]:
     """Return entries as they are shown.
 
     :param confirmed_keys: those of the definition.
     """
-    reviewer = me()
-    return [_describe_one(definition, entry, confirmed_keys, reviewer) for entry in entries]
+    reviewer, confirmed = me(), LookAlikes(confirmed_keys)
+    return [_describe_one(definition, entry, confirmed, reviewer) for entry in entries]
 
 
 def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> Entry:
@@ -106,13 +106,14 @@ def redraw(definition: AgentDefinition, memory: AgentMemory, **about: Any) -> En
 
 
 def _describe_one(
-    definition: AgentDefinition, entry: ReviewEntry[Fact], keys: Collection[str], reviewer: Profile
+    definition: AgentDefinition, entry: ReviewEntry[Fact], confirmed: LookAlikes, reviewer: Profile
 ) -> Entry:
     in_use = entry.confirmed
+    look_alike = confirmed.find(entry.memory_key)
     items = [
         Item(
             memory,
-            flags=_flags(memory, entry, keys),
+            flags=_flags(memory, entry, look_alike),
             hindrance=_hindrance(definition, memory, in_use, reviewer),
             in_use=in_use,
             difference=list(word_difference(in_use.content, memory.content)) if in_use else (),
@@ -123,23 +124,22 @@ def _describe_one(
     return Entry(entry.memory_key, items, confirmed=in_use, rejected=newest_rejection)
 
 
-def _flags(memory: Fact, entry: ReviewEntry[Fact], keys: Collection[str]) -> Sequence[Flag]:
+def _flags(memory: Fact, entry: ReviewEntry[Fact], look_alike: str | None) -> Sequence[Flag]:
     hints = hints_for(
-        memory.memory_key,
         memory.content,
         times_changed=memory.times_changed,
         was_rejected=bool(entry.rejected),
-        confirmed_keys=keys,
+        look_alike=look_alike,
     )
-    return [_flag(hint, memory, keys) for hint in hints]
+    return [_flag(hint, memory, look_alike) for hint in hints]
 
 
-def _flag(hint: Hint, memory: Fact, keys: Collection[str]) -> Flag:
+def _flag(hint: Hint, memory: Fact, look_alike: str | None) -> Flag:
     match hint:
         case Hint.CHANGED:
             return Flag(f"{hint} {times(memory.times_changed)}")
         case Hint.LOOK_ALIKE:
-            return Flag(hint, look_alike_key(memory.memory_key, keys) or "")
+            return Flag(hint, look_alike or "")
     return Flag(hint)
 
 
