@@ -307,12 +307,14 @@ class AgentMemory(Base):
         CheckConstraint(DECISION_FOLLOWS_STATUS, name="decision_follows_status"),
         CheckConstraint("(status = 'personal') = (search_text IS NULL)", name="search_text_follows_status"),
         CheckConstraint("id > 0", name="id_positive"),
+        # The status is in them although their conditions tell it: SQLite would look it up in each row.
         Index(
             "ix_agent_memory_queue",
             "organisation_id",
             "definition_id",
             "stated_at",
             "id",
+            "status",
             info={WHERE: "status = 'proposed'"},
         ),
         Index(
@@ -321,6 +323,7 @@ class AgentMemory(Base):
             "definition_id",
             "decided_at",
             "id",
+            "status",
             info={WHERE: "status = 'rejected'"},
         ),
         # Looks a key up across the people who stated it: is it closed, and which proposals compete?
@@ -331,6 +334,7 @@ class AgentMemory(Base):
             "memory_key",
             "stated_at",
             "id",
+            "status",
             info={WHERE: "status IN ('proposed', 'rejected')"},
         ),
         {"sqlite_with_rowid": False},

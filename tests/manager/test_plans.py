@@ -342,3 +342,16 @@ def test_a_page_in_the_middle_begins_with_a_search_for_its_place(office: World) 
     assert place in plan
     assert "TEMP B-TREE" not in plan
     assert "Sort" not in plan
+
+
+@pytest.mark.parametrize("name", ["review counts", "counts", "review page"])
+def test_sqlite_counts_what_waits_without_a_look_at_its_rows(office: World, name: str) -> None:
+    if not office.database.is_sqlite:
+        pytest.skip("PostgreSQL knows by itself that an index on proposals holds nothing else")
+    prepare, _, _ = CALLS[name]
+    counting = [statement for statement in say(office, prepare(office)) if "count(*)" in statement]
+    assert counting
+    for plan in (explain(office.database, statement) for statement in counting if "heads" not in statement):
+        used = re.findall(r"SEARCH agent_memory(?:_1)? USING (.*)INDEX ix_agent_memory", plan)
+        assert used
+        assert set(used) == {"COVERING "}
