@@ -21,6 +21,7 @@ from portal.web.owners import owners
 from portal.web.people import people
 from portal.web.preferences import preferences
 from portal.web.services import EXTENSION, Services, db
+from portal.web.template_code import PageEnvironment
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
@@ -77,6 +78,7 @@ def _configure(app: Flask, settings: Settings, database: Database) -> None:
 
 
 def _set_up_templates(app: Flask) -> None:
+    app.jinja_environment = PageEnvironment
     app.jinja_options = {
         # By default the ending of a template's name decides.
         "autoescape": True,
