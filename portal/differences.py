@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import takewhile
 from operator import eq
 from typing import Literal
@@ -21,12 +22,18 @@ class Part:
     text: str
 
 
-def word_difference(before: str, after: str) -> Iterator[Part]:
-    """Go through what both texts say, in order; what ``after`` does not say comes before what it says.
+# Whoever reviews sees most entries of a page again after each decision.
+@lru_cache(maxsize=256)
+def word_difference(before: str, after: str) -> tuple[Part, ...]:
+    """Return what both texts say, in order; what ``after`` does not say comes before what it says.
 
     The parts that are not ``"added"`` make up ``before``, those that are not ``"removed"`` make up
     ``after``, code point for code point.
     """
+    return tuple(_parts(before, after))
+
+
+def _parts(before: str, after: str) -> Iterator[Part]:
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     # What both begin and end with is most of a text that was corrected, and looking for it is quick.
     start = _count_common(old, new)

@@ -200,7 +200,12 @@ def count_rows(session: Session, statement: Select[Any]) -> int:
 
 def counting(statement: Select[Any]) -> Select[Any]:
     """Select the number of what a select finds, counted to one beyond the cap and no further."""
-    rows: Select[Any] = statement.with_only_columns(literal_column("1")).order_by(None)
+    rows: Select[Any] = statement.with_only_columns(literal_column("1"))
+    return counting_rows(rows.order_by(None))
+
+
+def counting_rows(rows: Select[Any]) -> Select[Any]:
+    """Select the number of rows, those that are left of them if they are distinct, in the same way."""
     counted = limited(rows, literal_column(str(COUNT_CAP + 1), BigInteger)).subquery()
     return select(func.count()).select_from(counted)
 

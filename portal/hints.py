@@ -180,23 +180,34 @@ class LookAlikes:
 
 def hints_for(
     content: str, *, times_changed: int = 0, was_rejected: bool = False, look_alike: str | None = None
-) -> tuple[Hint, ...]:
+) -> Sequence[Hint]:
     """Return the hints for a proposal, in the order in which they are shown.
 
     :param times_changed: how often its text was changed while it waited.
     :param was_rejected: whether a fact was rejected under its key.
     :param look_alike: another confirmed key that can be read for its key, see :class:`LookAlikes`.
     """
-    marks = {piece.text for piece in show_marks(content) if piece.mark} if has_marks(content) else frozenset()
+    hints = list(hints_of_text(content))
+    if was_rejected:
+        hints.insert(0, Hint.REJECTED_BEFORE)
+    if times_changed:
+        hints.insert(0, Hint.CHANGED)
+    if look_alike is not None:
+        hints.append(Hint.LOOK_ALIKE)
+    return hints
+
+
+# Whoever reviews sees most texts of a page again after each decision.
+@lru_cache(maxsize=1_024)
+def hints_of_text(text: str) -> tuple[Hint, ...]:
+    """Return the hints that a text gives by itself."""
+    marks = {piece.text for piece in show_marks(text) if piece.mark} if has_marks(text) else frozenset()
     found = (
-        (Hint.CHANGED, times_changed > 0),
-        (Hint.REJECTED_BEFORE, was_rejected),
-        (Hint.INSTRUCTION, reads_like_instruction(content)),
-        (Hint.LINK, contains_link(content)),
-        (Hint.SECRET, looks_like_secret(content)),
+        (Hint.INSTRUCTION, reads_like_instruction(text)),
+        (Hint.LINK, contains_link(text)),
+        (Hint.SECRET, looks_like_secret(text)),
         (Hint.DIRECTION_MARKS, not marks.isdisjoint(_DIRECTION_MARKS)),
         (Hint.JOINING_MARKS, not marks.isdisjoint(_JOINERS)),
-        (Hint.LOOK_ALIKE, look_alike is not None),
     )
     return tuple(hint for hint, is_found in found if is_found)
 

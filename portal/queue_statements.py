@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 
 from portal.driver_rows import RowReader
-from portal.find_calls import begin_after, contains, counting, limited
+from portal.find_calls import begin_after, contains, counting_rows, limited
 from portal.models import ACCOUNT_SCOPE, AgentMemory, CodePointText, MemoryEvent, Profile
 from portal.recall import CONFIRMED, MEMORIES, OPEN_OR_CLOSED, PROPOSED, select_memories, status_in
 from portal.values import EventAction, Status
@@ -60,6 +60,8 @@ class Shape:
     backend: str
 
 
+SEARCH = bindparam("search", type_=CodePointText)
+
 PLACE = ("place_1", "place_2")
 """What binds the position after which a page begins."""
 
@@ -79,7 +81,16 @@ def select_page(shape: Shape, columns: tuple[Any, ...]) -> CompoundSelect[Any]:
 @cache
 def count_keys(shape: Shape) -> Select[Any]:
     """Count the keys that wait, to one beyond the cap and no further."""
-    return counting(_select_heads(shape))
+    keys = _select_proposed(AgentMemory.memory_key)
+    if shape.is_searched:
+        keys = keys.where(contains(shape.backend, AgentMemory.search_text, SEARCH))
+    return counting_rows(keys.distinct())
+
+
+def _select_proposed(*columns: Any) -> Select[Any]:
+    return select_memories(*columns, organisation_id=bindparam("organisation_id"), statuses=PROPOSED).where(
+        AgentMemory.definition_id == bindparam("definition_id")
+    )
 
 
 def _select_heads(shape: Shape) -> Select[Any]:
@@ -97,16 +108,12 @@ def _select_heads(shape: Shape) -> Select[Any]:
         older.memory_key == AgentMemory.memory_key,
     )
     is_older = tuple_(older.stated_at, older.id) < tuple_(AgentMemory.stated_at, AgentMemory.id)
-    heads = select_memories(
-        AgentMemory.memory_key, organisation_id=bindparam("organisation_id"), statuses=PROPOSED
-    ).where(
+    heads = _select_proposed(AgentMemory.memory_key).where(
         status_in(OPEN_OR_CLOSED),
-        AgentMemory.definition_id == bindparam("definition_id"),
         ~beside.where(is_older).correlate(AgentMemory).exists(),
     )
     if shape.is_searched:
-        search = bindparam("search", type_=CodePointText)
-        matches = beside.where(contains(shape.backend, older.search_text, search))
+        matches = beside.where(contains(shape.backend, older.search_text, SEARCH))
         heads = heads.where(matches.correlate(AgentMemory).exists())
     return heads
 

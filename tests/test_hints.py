@@ -40,7 +40,7 @@ ORDINARY = [
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_facts_carry_no_hint(text: str) -> None:
-    assert hints_for(text) == ()
+    assert hints_for(text) == []
 
 
 @pytest.mark.parametrize("entry", cases("content", "C6"))
@@ -134,7 +134,7 @@ def test_a_key_that_can_be_read_for_a_confirmed_one_is_pointed_at(key: str) -> N
 
 def test_a_key_that_is_confirmed_is_pointed_at_for_another_one_only() -> None:
     assert LookAlikes(["office_hours", "officehours"]).find("officehours") == "office_hours"
-    assert hints_for("x", look_alike="office_hours") == (Hint.LOOK_ALIKE,)
+    assert hints_for("x", look_alike="office_hours") == [Hint.LOOK_ALIKE]
 
 
 def test_the_confirmed_key_itself_is_no_look_alike() -> None:
@@ -142,10 +142,8 @@ def test_the_confirmed_key_itself_is_no_look_alike() -> None:
 
 
 def test_what_is_known_about_the_proposal_is_told() -> None:
-    assert hints_for("4 hours", times_changed=2, was_rejected=True) == (
-        Hint.CHANGED,
-        Hint.REJECTED_BEFORE,
-    )
+    hints = hints_for("4 hours", times_changed=2, was_rejected=True)
+    assert hints == [Hint.CHANGED, Hint.REJECTED_BEFORE]
 
 
 def test_direction_marks_stand_alone_with_their_names() -> None:
@@ -156,15 +154,15 @@ def test_direction_marks_stand_alone_with_their_names() -> None:
         ("b", ""),
         ("\u200e", "left-to-right mark"),
     ]
-    assert hints_for("a\u200fb") == (Hint.DIRECTION_MARKS,)
+    assert hints_for("a\u200fb") == [Hint.DIRECTION_MARKS]
 
 
 def test_joiners_are_shown_only_where_they_do_nothing() -> None:
     assert [piece.mark for piece in show_marks("of\u200dfice")] == ["", "zero width joiner", ""]
-    assert hints_for("of\u200cfice") == (Hint.JOINING_MARKS,)
+    assert hints_for("of\u200cfice") == [Hint.JOINING_MARKS]
     for text in ("\N{MAN}\u200d\N{WOMAN}", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"):
         assert [piece.text for piece in show_marks(text)] == [text]
-        assert hints_for(text) == ()
+        assert hints_for(text) == []
 
 
 def test_an_empty_text_has_no_pieces() -> None:

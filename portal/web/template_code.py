@@ -21,9 +21,10 @@ def to_html(value: Any) -> str:
     kind = type(value)
     if kind is str:
         return escape_text(value)
-    if kind is int or kind is Markup:
+    if kind is int:
         return str(value)
-    return escape(value)
+    markup: Markup = value if kind is Markup else escape(value)
+    return markup
 
 
 class PageCode(CodeGenerator):

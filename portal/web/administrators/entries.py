@@ -116,7 +116,7 @@ def _describe_one(
             flags=_flags(memory, entry, look_alike),
             hindrance=_hindrance(definition, memory, in_use, reviewer),
             in_use=in_use,
-            difference=list(word_difference(in_use.content, memory.content)) if in_use else (),
+            difference=word_difference(in_use.content, memory.content) if in_use else (),
         )
         for memory in entry.proposals
     ]
