@@ -12,7 +12,7 @@ from portal.find_calls import counting
 from portal.models import ACCOUNT_SCOPE, Agent, AgentMemory, Profile
 from portal.pages import COUNT_CAP
 from portal.recall import CONFIRMED, PROPOSED, REJECTED, select_memories
-from portal.transactions import fetch_in
+from portal.transactions import Work, fetch_in
 from portal.values import Status
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ def read_shelf_counts(session: Session, organisation_id: int, definition_id: int
     return ShelfCounts(*map(Count.of, row))
 
 
-def read_review_counts(session: Session, organisation_id: int, definition_id: int) -> ReviewCounts:
+def read_review_counts(work: Work, organisation_id: int, definition_id: int) -> ReviewCounts:
     """Return the same, what waits in the organisation, and whom the definition's facts reach."""
     place = {"organisation_id": organisation_id, "definition_id": definition_id}
-    [(*shelves, waiting, reach)] = fetch_in(session, COUNT_FOR_REVIEW, place)
+    [(*shelves, waiting, reach)] = fetch_in(work, COUNT_FOR_REVIEW, place)
     return ReviewCounts(ShelfCounts(*map(Count.of, shelves)), Count.of(waiting), reach)
 
 

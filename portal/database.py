@@ -181,6 +181,18 @@ class Database:
         with Session(self._engines.read, expire_on_commit=False, autoflush=False) as session:
             return work(session)
 
+    def read_on_driver(self, work: Callable[[DriverTransaction], Result]) -> Result:
+        """Call ``work`` in one reading transaction as :meth:`read` does, but without a session.
+
+        For pages that run only statements which are made once.
+        """
+        transaction = self._make_transaction()
+        try:
+            transaction.begin_reading()
+            return work(transaction)
+        finally:
+            transaction.close()
+
     def write(self, work: Callable[[Session], Result]) -> Result:
         """Call ``work`` with a session in one writing transaction, and return after COMMIT returned.
 

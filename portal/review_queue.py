@@ -26,12 +26,10 @@ from portal.queue_statements import (
 )
 from portal.recall import MEMORIES
 from portal.scopes import find_definition_id, id_of
-from portal.transactions import fetch_in
+from portal.transactions import DriverTransaction, Work, backend_of, fetch_in
 from portal.values import Status, from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from portal.database import Database
 
 EVERYTHING = 2**62
@@ -101,13 +99,13 @@ class ReviewQueueCalls:
         organisation_id = id_of(admin_org, Organisation)
         asked = QueueQuestion(agent_def_name, search, sort, limit, after)
 
-        def find(session: Session) -> Page[ReviewEntry[AgentMemory]]:
-            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
+        def find(work: DriverTransaction) -> Page[ReviewEntry[AgentMemory]]:
+            definition_id = find_definition_id(work, organisation_id=organisation_id, name=agent_def_name)
             if definition_id is None:
                 return Page()
-            return _read_queue(session, organisation_id, definition_id, asked, WHOLE, _memories)
+            return _read_queue(work, organisation_id, definition_id, asked, WHOLE, _memories)
 
-        return self._database.read(find)
+        return self._database.read_on_driver(find)
 
     def find_review_entry(
         self, admin_org: Organisation, agent_def_name: str, memory_key: str
@@ -118,15 +116,15 @@ class ReviewQueueCalls:
         """
         organisation_id = id_of(admin_org, Organisation)
 
-        def find(session: Session) -> ReviewEntry[Fact] | None:
-            definition_id = find_definition_id(session, organisation_id=organisation_id, name=agent_def_name)
+        def find(work: DriverTransaction) -> ReviewEntry[Fact] | None:
+            definition_id = find_definition_id(work, organisation_id=organisation_id, name=agent_def_name)
             if definition_id is None or not is_storable(memory_key):
                 return None
             place = {"organisation_id": organisation_id, "definition_id": definition_id}
-            rows = fetch_in(session, ONE_ENTRY, place | {"memory_key": memory_key})
+            rows = fetch_in(work, ONE_ENTRY, place | {"memory_key": memory_key})
             return next(iter(_entries(_facts(rows))), None)
 
-        return self._database.read(find)
+        return self._database.read_on_driver(find)
 
 
 @dataclass(frozen=True)
@@ -149,14 +147,14 @@ class QueueQuestion:
 
 
 def read_shown_queue(
-    session: Session, organisation_id: int, definition_id: int, asked: QueueQuestion
+    work: Work, organisation_id: int, definition_id: int, asked: QueueQuestion
 ) -> Page[ReviewEntry[Fact]]:
     """Return a page of a definition's queue, as the page of the portal shows it."""
-    return _read_queue(session, organisation_id, definition_id, asked, SHOWN, _facts)
+    return _read_queue(work, organisation_id, definition_id, asked, SHOWN, _facts)
 
 
 def _read_queue(
-    session: Session,
+    work: Work,
     organisation_id: int,
     definition_id: int,
     asked: QueueQuestion,
@@ -169,19 +167,19 @@ def _read_queue(
     parts = (organisation_id, asked.definition, asked.search, asked.sort)
     question = Question("queue", parts, sort.kinds)
     position = question.position(asked.after, limit=limit)
-    shape = Shape(asked.sort, bool(asked.search), position is not None, session.get_bind().dialect.name)
+    shape = Shape(asked.sort, bool(asked.search), position is not None, backend_of(work))
     bound: dict[str, int | str] = {"organisation_id": organisation_id, "definition_id": definition_id}
     if asked.search:
         bound["search"] = asked.search.casefold()
     place = dict(zip(PLACE, position or (), strict=False))
     up_to = {"limit": EVERYTHING if limit is None else limit + 1}
-    rows = fetch_in(session, select_page(shape, columns), bound | place | up_to)
+    rows = fetch_in(work, select_page(shape, columns), bound | place | up_to)
     found = [(_position(sort, entry), entry) for entry in _entries(read(rows))]
     found.sort(key=_first, reverse=sort.is_descending)
     total = len(found)
     # A first page that holds everything has counted it.
     if limit is not None and (position is not None or total > limit):
-        [(total,)] = fetch_in(session, count_keys(shape), bound)
+        [(total,)] = fetch_in(work, count_keys(shape), bound)
     positions, entries = [position for position, _ in found], [entry for _, entry in found]
     return cut_page(question, entries, positions, limit=limit, total=total)
 

@@ -23,7 +23,7 @@ from portal.errors import NotAnAdministrator
 from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory, Organisation, Profile
 from portal.policy import AccountUsage, Usage
 from portal.recall import CONFIRMED, HELD, select_memories, status_in
-from portal.transactions import fetch_in
+from portal.transactions import Work, fetch_in
 from portal.values import Role, Status, is_id
 
 if TYPE_CHECKING:
@@ -117,19 +117,19 @@ def lock_definition(session: Session, *, organisation_id: int, definition_id: in
     ).one_or_none()
 
 
-def find_definition_id(session: Session, *, organisation_id: int, name: str) -> int | None:
+def find_definition_id(work: Work, *, organisation_id: int, name: str) -> int | None:
     """Return the id of an organisation's definition with this name. Any text may be asked for."""
     if not is_storable(name):
         return None
-    found = fetch_in(session, FIND_DEFINITION_ID, {"organisation_id": organisation_id, "name": name})
+    found = fetch_in(work, FIND_DEFINITION_ID, {"organisation_id": organisation_id, "name": name})
     return found[0][0] if found else None
 
 
-def find_definition(session: Session, *, organisation_id: int, name: str) -> AgentDefinition | None:
+def find_definition(work: Work, *, organisation_id: int, name: str) -> AgentDefinition | None:
     """Return an organisation's definition with this name. Any text may be asked for."""
     if not is_storable(name):
         return None
-    found = fetch_in(session, FIND_DEFINITION, {"organisation_id": organisation_id, "name": name})
+    found = fetch_in(work, FIND_DEFINITION, {"organisation_id": organisation_id, "name": name})
     return DEFINITIONS.read(found[0]) if found else None
 
 

@@ -1,8 +1,9 @@
 """Transactions on the driver itself, of statements that are made once, at import.
 
-What an agent's calls run is compiled once and handed to the driver: SQLAlchemy's execution would cost more
-than the database does. :func:`fetch_in` and :func:`change_in` do so in a session's transaction. A
-:class:`DriverTransaction` does without the session too, whose beginning and end cost as much again.
+What an agent's calls and the page of the review queue run is compiled once and handed to the driver:
+SQLAlchemy's execution would cost more than the database does. :func:`fetch_in` and :func:`change_in` do so
+in a session's transaction. A :class:`DriverTransaction` does without the session too, whose beginning and
+end cost as much again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DRIVER = "portal_driver"
 
 
 class DriverTransaction(ABC):
-    """One writing transaction on a connection of the pool. It fails with the errors of SQLAlchemy."""
+    """One transaction on a connection of the pool. It fails with the errors of SQLAlchemy."""
 
     def __init__(self, engine: Engine) -> None:
         self.dialect = engine.dialect
@@ -39,7 +40,11 @@ class DriverTransaction(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Begin."""
+        """Begin to write."""
+
+    @abstractmethod
+    def begin_reading(self) -> None:
+        """Begin to read, all of it from one state of the database."""
 
     @abstractmethod
     def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
@@ -70,7 +75,7 @@ class DriverTransaction(ABC):
 
 
 class SqliteTransaction(DriverTransaction):
-    """A transaction that has the file's one lock for writing from its beginning."""
+    """A transaction that has the file's one lock from its beginning, where it writes."""
 
     def begin(self) -> None:
         """Begin as soon as nobody else writes."""
@@ -78,6 +83,10 @@ class SqliteTransaction(DriverTransaction):
             begin_writing(self._pooled)
         except sqlite3.Error as exc:
             raise self.translate("BEGIN IMMEDIATE", exc) from exc
+
+    def begin_reading(self) -> None:
+        """Begin; what it reads first is the state that it reads."""
+        self.run("BEGIN DEFERRED", {})
 
     def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
         """Do nothing: who writes is alone."""
@@ -113,6 +122,10 @@ class PostgresTransaction(DriverTransaction):
         """Begin with the first statement. READ COMMITTED, because each has to see what it waited for."""
         self.send("BEGIN ISOLATION LEVEL READ COMMITTED", {})
 
+    def begin_reading(self) -> None:
+        """Begin with the first statement, whose state of the database all of them read."""
+        self.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", {})
+
     def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
         """Lock rows just before the next statement runs."""
         self.send(compile_for_driver(statement, self.dialect.name), parameters)
@@ -147,6 +160,12 @@ Work: TypeAlias = Session | DriverTransaction
 def driver_transaction(engine: Engine) -> DriverTransaction:
     """Return a transaction on a connection of an engine's pool, which has not begun."""
     return SqliteTransaction(engine) if engine.dialect.name == "sqlite" else PostgresTransaction(engine)
+
+
+def backend_of(work: Work) -> str:
+    """Return the kind of database that a transaction is of, ``sqlite`` or ``postgresql``."""
+    dialect = work.dialect if isinstance(work, DriverTransaction) else work.get_bind().dialect
+    return dialect.name
 
 
 def fetch_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
