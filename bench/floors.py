@@ -47,6 +47,19 @@ INSERT INTO agent_memory (organisation_id, definition_id, scope_id, memory_key, 
 VALUES ({0}, {0}, {0}, {0}, {0}, 'personal', {0}, 1, {0}, {0}, {0}, {0}, '')
 ON CONFLICT (organisation_id, definition_id, scope_id, memory_key) DO UPDATE
 SET content = excluded.content, updated_at = excluded.updated_at, version = agent_memory.version + 1"""
+USED = f"""
+SELECT count(*), sum(length(content)), count(*) FILTER (WHERE status = 'proposed') FROM agent_memory
+WHERE organisation_id = ? AND definition_id = ? AND scope_id = ? AND {HELD}"""
+UNDER_KEY = """
+SELECT id, version, length(content) FROM agent_memory
+WHERE organisation_id = ? AND definition_id = ? AND scope_id = ? AND memory_key = ?"""
+REPLACE = """
+UPDATE agent_memory SET content = ?, version = ?, updated_at = ?
+WHERE organisation_id = ? AND id = ? AND version = ?"""
+RECORD = """
+INSERT INTO memory_event (organisation_id, memory_id, version, definition_id, at, action, status_before,
+    status_after, actor_kind, actor_id)
+VALUES (?, ?, ?, ?, ?, 'remembered', 'personal', 'personal', 'agent', ?)"""
 UPSERT_ON_SQLITE = UPSERT.format("?")
 UPSERT_ON_POSTGRESQL = UPSERT.format("%s")
 
@@ -81,6 +94,18 @@ class SqliteFloor:
     def upsert(self, agent_id: int, memory_key: str, text: str) -> None:
         """Store a memory in one statement, durable when this returns."""
         self.connection.execute(UPSERT_ON_SQLITE, _row(self._world, agent_id, memory_key, text))
+
+    def replace(self, agent_id: int, memory_key: str, text: str) -> None:
+        """Replace a memory as ``remember`` has to: counted, guarded by its version, and with its event."""
+        place, execute = self._world.organisation_of(agent_id), self.connection.execute
+        execute("BEGIN IMMEDIATE")
+        memories, characters, _ = execute(USED, (place, place, agent_id)).fetchone()
+        memory_id, version, length = execute(UNDER_KEY, (place, place, agent_id, memory_key)).fetchone()
+        assert memories <= LIMITS["memory_limit"]
+        assert characters - length + len(content(text)) <= LIMITS["memory_characters"]
+        execute(REPLACE, (content(text), version + 1, NOW, place, memory_id, version))
+        execute(RECORD, (place, memory_id, version + 1, place, NOW, agent_id))
+        execute("COMMIT")
 
     def close(self) -> None:
         """Close the connection."""

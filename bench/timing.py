@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import sys
 import time
@@ -21,6 +22,8 @@ MICROSECONDS = 1_000_000
 def race(title: str, contenders: Mapping[str, Call], *, rounds: int, warm_up: int = WARM_UP_CALLS) -> Medians:
     """Let each contender act once a round, and return the median of each in microseconds.
 
+    Each round has an order of its own: whoever acts after another one finds the caches as that one left them.
+
     :param title: what the progress bar says.
     :param rounds: how often each is timed; it is called ``warm_up`` times before, untimed.
     """
@@ -29,8 +32,8 @@ def race(title: str, contenders: Mapping[str, Call], *, rounds: int, warm_up: in
             call()
     durations: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in with_progress(title, range(rounds)):
-        for name, call in contenders.items():
-            durations[name].append(seconds(call) * MICROSECONDS)
+        for name in random.sample(list(contenders), len(contenders)):
+            durations[name].append(seconds(contenders[name]) * MICROSECONDS)
     return {name: statistics.median(found) for name, found in durations.items()}
 
 

@@ -14,7 +14,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, bindparam, delete, insert, literal_column, null, select, update
-from sqlalchemy.orm.attributes import set_committed_value
 
 from portal.errors import MemoryChanged
 from portal.models import ACCOUNT_SCOPE, AgentMemory, MemoryEvent
@@ -166,12 +165,13 @@ def _update(work: Work, change: Change, memory: AgentMemory, **values: Any) -> N
     """Write the next version of a row that is as it was read, in the object too, with its event."""
     before = memory.status
     values |= {"version": memory.version + 1, "updated_at": max(change.at, memory.updated_at)}
-    written = {name: as_stored(value) for name, value in values.items()}
-    if change_in(work, _update_of(tuple(values)), written | _as_read(memory)) != 1:
+    # An index that holds none of the columns that are written costs nothing.
+    changed = {name: value for name, value in values.items() if value != getattr(memory, name)}
+    written = {name: as_stored(value) for name, value in changed.items()}
+    if change_in(work, _update_of(tuple(changed)), written | _as_read(memory)) != 1:
         raise MemoryChanged(memory)
-    for name, value in values.items():
-        # The row is written already; an ordinary assignment would be flushed and write it again.
-        set_committed_value(memory, name, value)
+    # The row is written already; ordinary assignments would be flushed and write it again.
+    vars(memory).update(changed)
     _record(
         work,
         change,

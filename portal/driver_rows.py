@@ -24,7 +24,7 @@ class RowReader(Generic[Mapped]):
     """
 
     def __init__(self, kind: type[Mapped]) -> None:
-        self._kind = kind
+        self._manager = kind.__mapper__.class_manager
         self.columns: Sequence[Any] = tuple(kind.__table__.columns)
         """Every column of the table, to be selected in this order."""
         self.names = tuple(column.name for column in self.columns)
@@ -45,8 +45,8 @@ class RowReader(Generic[Mapped]):
             value = values[name]
             if value is not None:
                 values[name] = convert(value)
-        made = self._kind()
-        # As when SQLAlchemy loads a row: these are its values, and not sixteen changes to be kept track of.
+        # As SQLAlchemy loads a row: these are its values, and not sixteen changes to be kept track of.
+        made: Mapped = self._manager.new_instance()
         vars(made).update(values, **related)
         return made
 
