@@ -23,6 +23,7 @@ from bench.timing import Call, race
 from bench.worlds import MEMORIES_PER_AGENT, World
 
 WRITES_A_SECOND = 1_000
+WRITER_START_S = 60
 PEER_AGENTS = 200
 SLOW_PEER_ROUNDS = 30
 BESIDE_TURNS = 6
@@ -204,6 +205,7 @@ def measure_beside_writer(world: World, *, rounds: int) -> Table:
                 taken = race(name, {name: reader.list}, rounds=rounds // BESIDE_TURNS)
                 seen[name].append(taken[name])
         rate = writer.rate()
+    assert rate > WRITES_A_SECOND / 2
     table = Table(
         "`list` on SQLite beside a writer",
         f"Another process committed {rate:,.0f} upserts a second meanwhile.",
@@ -241,20 +243,24 @@ class Writer:
 def writer_beside(world: World) -> Iterator[Writer]:
     """Start a process that writes into a world's file, and end it afterwards."""
     context = multiprocessing.get_context("spawn")
-    may_write, commits = context.Event(), context.Value("l", 0)
-    process = context.Process(target=_commit_steadily, args=(world, may_write, commits), daemon=True)
+    is_ready, may_write, commits = context.Event(), context.Event(), context.Value("l", 0)
+    arguments = (world, is_ready, may_write, commits)
+    process = context.Process(target=_commit_steadily, args=arguments, daemon=True)
     process.start()
     try:
+        if not is_ready.wait(WRITER_START_S):
+            raise RuntimeError("the process that writes beside did not start")
         yield Writer(may_write, commits)
     finally:
         process.terminate()
         process.join()
 
 
-def _commit_steadily(world: World, may_write: Event, commits: Synchronized[int]) -> None:
+def _commit_steadily(world: World, is_ready: Event, may_write: Event, commits: Synchronized[int]) -> None:
     """Commit a thousand small upserts a second, which this process does not wait for the disk to have."""
     floor = SqliteFloor(world)
     floor.connection.execute("PRAGMA synchronous = OFF")
+    is_ready.set()
     due = time.monotonic()
     while may_write.wait():
         due = max(due, time.monotonic() - 0.05) + 1 / WRITES_A_SECOND
