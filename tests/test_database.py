@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import subprocess
@@ -12,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, insert, text
+from sqlalchemy import Engine, bindparam, delete, func, insert, select, text
 from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
@@ -20,6 +21,7 @@ from portal.database import WRITE_ATTEMPTS, Database
 from portal.errors import InvalidInput
 from portal.manager import AgentMemoryManager
 from portal.models import Organisation
+from portal.transactions import DriverTransaction, change_in, fetch_in
 from portal.values import utc_now
 from tests.databases import opened
 from tests.factories import create_personas
@@ -313,6 +315,41 @@ def test_options_in_the_url_of_postgresql_stay(postgres_server: PostgresServer) 
     with postgres_server.empty() as url, opened(f"{url}&{options}") as database:
         assert database.read(lambda session: session.scalar(text("SHOW application_name"))) == "mine"
         assert database.read(show)[2:] == ["5s", "3s", "UTC"]
+
+
+@pytest.mark.postgres
+def test_an_option_in_the_url_counts_more_than_how_we_let_it_plan(postgres_server: PostgresServer) -> None:
+    def cost(database: Database) -> object:
+        return database.read(lambda session: session.scalar(text("SHOW random_page_cost")))
+
+    with postgres_server.empty() as url:
+        with opened(url) as database:
+            assert cost(database) == "1.1"
+        with opened(f"{url}&options=-c%20random_page_cost%3D3") as database:
+            assert cost(database) == "3"
+
+
+# A reading transaction on the driver itself.
+
+
+def test_what_is_read_on_the_driver_is_of_one_moment(database: Database) -> None:
+    count, numbers = select(func.count()).select_from(Organisation), itertools.count()
+
+    def read_twice(work: DriverTransaction) -> tuple[int, int]:
+        [(before,)] = fetch_in(work, count, {})
+        database.write(lambda session: add_organisation(session, f"slug-{next(numbers)}"))
+        [(after,)] = fetch_in(work, count, {})
+        return before, after
+
+    assert database.read_on_driver(read_twice) == (0, 0)
+    assert database.read_on_driver(read_twice) == (1, 1)
+
+
+@pytest.mark.postgres
+def test_a_read_on_the_driver_of_postgresql_writes_nothing(postgres_database: Database) -> None:
+    forget = delete(Organisation).where(Organisation.id == bindparam("id"))
+    with pytest.raises(InternalError, match="read-only transaction"):
+        postgres_database.read_on_driver(lambda work: change_in(work, forget, {"id": 1}))
 
 
 @pytest.mark.postgres
