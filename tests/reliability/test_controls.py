@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,9 @@ from tests.reliability.crowds import Outcome, Processes, manager
 ROUNDS = 20
 """A fault that needs bad luck has this many chances."""
 LIMIT = 10
+
+LOOKS_FOR_S = 0.02
+"""Longer than a thread of Python keeps the others waiting, so that they look too where there is one core."""
 
 
 class LateTransaction(SqliteTransaction):
@@ -137,6 +141,7 @@ class LookThenReject:
         status = text("SELECT status FROM agent_memory WHERE id = :id")
         question = {"id": self.memory_id}
         seen: str = database.read(lambda session: session.execute(status, question).scalar_one())
+        time.sleep(LOOKS_FOR_S)
         return seen == Status.PROPOSED
 
     def _reject(self, session: Session) -> int:
