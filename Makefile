@@ -97,7 +97,8 @@ screenshots: $(INSTALLED) ## The pictures of the README, from the demo; needs Ch
 clean: ## Removes what make made
 	rm -rf $(VENV) $(AGENTS) $(BENCH) $(MUTANTS) mutants .cache .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
 
-$(INSTALLED) $(MUTANTS)/.installed: requirements.lock pyproject.toml
+$(INSTALLED): requirements.lock pyproject.toml
+$(MUTANTS)/.installed: requirements.lock pyproject.toml | $(INSTALLED)
 $(AGENTS)/.installed: requirements-agents.lock pyproject.toml | $(INSTALLED)
 $(BENCH)/.installed: bench/requirements.lock pyproject.toml | $(INSTALLED)
 
