@@ -22,8 +22,9 @@ COMPILE = $(PIN) $(UPGRADE) --extra postgres --extra mcp --extra test pyproject.
 # What the image of the Dockerfile is made of, in the versions that were tested.
 SUBSET = $(PIN) --constraint requirements.lock
 
-# One more than there are cores: some tests wait, for a browser or another process. Each has a server of its own.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+# One more than there are cores for us: some tests wait, for a browser or another process. Each has a server of its own.
+WORKERS := $(shell $(PYTHON) -c 'import os; cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1)); \
+	print(min(4, len(cores(0)) + 1))')
 PYTEST := -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 # Everything but the pages and the commands is covered in every branch.
