@@ -1,8 +1,8 @@
 """What the templates are compiled to: as Jinja does it, but for the two things that a page does most.
 
 A page of the review queue puts well over a thousand values into its markup. For each, Jinja makes an object
-that says it is markup, and lets a function look for an attribute, and for an item where there is none. That
-took as long as a dozen bare answers of Flask.
+that says it is markup, and lets a function look for an attribute, and for an item where there is none. Without
+both, drawing takes a fifth less.
 """
 
 from __future__ import annotations
