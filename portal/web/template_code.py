@@ -1,8 +1,8 @@
 """What the templates are compiled to: as Jinja does it, but for the two things that a page does most.
 
 A page of the review queue puts well over a thousand values into its markup. For each, Jinja makes an object
-that says it is markup, and lets a function look for an attribute, and for an item where there is none. Without
-both, drawing takes a fifth less.
+that says it is markup, and lets a function look for an attribute, and for an item where there is none.
+Without both, drawing takes a fifth less.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from flask.templating import Environment
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, Frame
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 
 def to_html(value: Any) -> str:
@@ -23,8 +23,9 @@ def to_html(value: Any) -> str:
         return escape_text(value)
     if kind is int:
         return str(value)
-    markup: Markup = value if kind is Markup else escape(value)
-    return markup
+    if isinstance(value, str) and hasattr(value, "__html__"):
+        return value
+    return escape(value)
 
 
 class PageCode(CodeGenerator):

@@ -30,7 +30,7 @@ def test_a_text_is_escaped_so_that_it_says_the_same(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (markupsafe.Markup("<b>"), "<b>"),
+        (markupsafe.escape("<b>"), "&lt;b&gt;"),
         (7, "7"),
         (Status.PROPOSED, "proposed"),
         (None, "None"),
