@@ -89,22 +89,9 @@ _SECRET_WORDS = _by_rarest_character(
     "access-token",
 )
 _LINK_WORDS = _by_rarest_character(
-    *(
-        "://",
-        "www.",
-        "mailto:",
-        "tel:",
-        "javascript:",
-        "data:",
-        ".com",
-        ".org",
-        ".net",
-        ".io",
-        ".dev",
-        ".app",
-    ),
-    *(".ai", ".co", ".eu", ".de", ".fr", ".uk", ".ch", ".at", ".it", ".es", ".nl", ".ru", ".cn", ".jp"),
-    *(".info", ".biz"),
+    *("://", "www.", "mailto:", "tel:", "javascript:", "data:", ".com", ".org", ".net", ".io", ".dev"),
+    *(".app", ".ai", ".co", ".eu", ".de", ".fr", ".uk", ".ch", ".at", ".it", ".es", ".nl", ".ru", ".cn"),
+    *(".jp", ".info", ".biz"),
 )
 
 LINK = re.compile(

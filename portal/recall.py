@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -179,9 +179,14 @@ def _objects_on_postgresql(memories: Subquery, time_name: str) -> ColumnElement[
     return func.concat(_sql("'['"), func.string_agg(one, _sql("','")), _sql("']'"))
 
 
-def _as_template(texts: dict[str, str]) -> ColumnElement[str]:
-    """Return the SQL text of a JSON object whose values are put in where their ``%`` is."""
-    return _sql("'{" + ",".join(f'"{name}":{text}' for name, text in texts.items()) + "}'")
+def _as_template(texts: Mapping[str, str | Mapping[str, str]]) -> ColumnElement[str]:
+    """Return the SQL text of a JSON object whose values are put in where it has ``%s``."""
+    return _sql(f"'{_object(texts)}'")
+
+
+def _object(texts: Mapping[str, str | Mapping[str, str]]) -> str:
+    members = {name: text if isinstance(text, str) else _object(text) for name, text in texts.items()}
+    return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
 
 
 def _list_on(
@@ -232,8 +237,12 @@ def _list_on(
     return select(held_answer.scalar_subquery(), Agent.prompt_marker).where(*LIVE_AGENT)
 
 
-_USAGE = ",".join(f'"{name}":%s' for name in Usage.__dataclass_fields__)
-_LIST_TEMPLATE = _sql(f"""'{{"ok":true,"memories":%s,"account_facts":%s,"usage":{{{_USAGE}}}}}'""")
+_LIST_TEMPLATE = _as_template({
+    "ok": "true",
+    "memories": "%s",
+    "account_facts": "%s",
+    "usage": dict.fromkeys(Usage.__dataclass_fields__, "%s"),
+})  # fmt: skip
 
 LIST_ON_SQLITE = _list_on(_objects_on_sqlite, func.printf)
 LIST_ON_POSTGRESQL = _list_on(_objects_on_postgresql, func.format)
