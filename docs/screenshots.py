@@ -13,6 +13,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser
 
+from portal.cli.places import opened_as_it_is
 from portal.demo import halyard
 from portal.demo.instructions import PASSWORD, STORIES
 from portal.demo.running import HOST, server, throw_away_database, wait_until_it_answers
@@ -55,9 +56,10 @@ def main() -> None:
 def served_demo() -> Iterator[str]:
     """Serve the demo for a while, and give its address."""
     port = free_port()
-    with throw_away_database() as database:
-        seed(database, STORIES, password=PASSWORD, now=utc_now(), progress=lambda *_: None)
-        with server(database, port) as process:
+    with throw_away_database() as database_url:
+        with opened_as_it_is(database_url) as database:
+            seed(database, STORIES, password=PASSWORD, now=utc_now(), progress=lambda *_: None)
+        with server(database_url, port) as process:
             wait_until_it_answers(process, port)
             yield f"http://{HOST}:{port}"
 

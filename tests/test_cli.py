@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from portal.cli import main
+from portal.cli import MODULES, main
 from portal.database import Database
 from portal.directory import Directory
 from portal.models import Profile
@@ -317,10 +317,24 @@ def test_without_a_secret_key_a_wsgi_server_is_told_how_to_make_one() -> None:
     assert "secrets.token_urlsafe(48)" in loaded.stderr.splitlines()[-1]
 
 
-def test_the_command_line_loads_no_web_framework() -> None:
-    program = "import sys, portal.cli; print({'flask', 'werkzeug', 'jinja2'} & set(sys.modules))"
-    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert output.stdout == "set()\n"
+@pytest.mark.parametrize("command", sorted(MODULES))
+def test_no_command_loads_a_web_framework(command: str) -> None:
+    assert loaded_for(command, {"flask", "werkzeug", "jinja2"}) == "set()\n"
+
+
+def test_the_demo_starts_its_server_before_it_loads_the_core() -> None:
+    assert loaded_for("demo", {"sqlalchemy", "alembic", "portal.manager"}) == "set()\n"
+
+
+def loaded_for(command: str, modules: set[str]) -> str:
+    """Return which of these modules are loaded in a process that prints the help of a command."""
+    program = f"""\
+import sys
+from portal.cli import MODULES, main
+main([{command!r}, "--help"], standalone_mode=False)
+print({modules!r} & set(sys.modules))"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines(keepends=True)[-1]
 
 
 @pytest.mark.usefixtures("personas")

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from portal.cli.places import opened_as_it_is
 from portal.database import Database
 from portal.demo import brightwater, halyard
 from portal.demo.instructions import PASSWORD, STORIES, instructions, propose_command
@@ -43,7 +44,7 @@ def progress() -> list[tuple[int, int]]:
 @pytest.fixture(scope="module")
 def demo(progress: list[tuple[int, int]]) -> Iterator[Database]:
     """The demo's database; the tests of this module only read it, or add to it."""
-    with throw_away_database() as database:
+    with throw_away_database() as database_url, opened_as_it_is(database_url) as database:
         seed(
             database,
             STORIES,
@@ -150,7 +151,7 @@ def test_progress_is_told_step_by_step(progress: list[tuple[int, int]], demo: Da
 
 
 def tell(story: Story) -> None:
-    with throw_away_database() as database:
+    with throw_away_database() as database_url, opened_as_it_is(database_url) as database:
         seed(database, [story], password=PASSWORD, now=NOW, progress=lambda _done, _total: None)
 
 

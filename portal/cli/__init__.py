@@ -6,26 +6,37 @@ fault, 2 when a command could not be carried out; then one line on standard erro
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
-from portal.cli.memory import mcp, memory
-from portal.cli.operations import backup, check, events, export, restore, upgrade, vacuum
-from portal.cli.people import profile
-from portal.cli.places import ClearErrors
-from portal.cli.serving import demo, serve
-from portal.cli.setup import definition, organisation
+from portal.cli.refusals import ClearErrors
+
+SETTING_UP = {"upgrade": "operations", "organisation": "setup", "profile": "people", "definition": "setup"}
+AGENTS = {"memory": "memory", "mcp": "memory"}
+SERVING = {"demo": "demo", "serve": "serving"}
+OPERATIONS = dict.fromkeys(("check", "backup", "restore", "export", "events", "vacuum"), "operations")
+
+MODULES = SETTING_UP | AGENTS | SERVING | OPERATIONS
+"""In which module of this package each command stands, under its own name."""
 
 
-@click.group(cls=ClearErrors, context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(ClearErrors):
+    """The commands, each loaded when it is asked for: most of them need the whole core."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return their names, in the order of the alphabet."""
+        return sorted(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """Return one, or None where there is none of that name."""
+        if cmd_name not in MODULES:
+            return None
+        command: click.Command = getattr(import_module(f"portal.cli.{MODULES[cmd_name]}"), cmd_name)
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="agent-memory-portal")
 def main() -> None:
     """Memory for AI agents under human control."""
-
-
-SETTING_UP = (upgrade, organisation, profile, definition)
-AGENTS = (memory, mcp)
-SERVING = (demo, serve)
-OPERATIONS = (check, backup, restore, export, events, vacuum)
-
-for command in (*SETTING_UP, *AGENTS, *SERVING, *OPERATIONS):
-    main.add_command(command)

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import click
 
-from portal.cli.places import Refused, database_option, opened
+from portal.cli.places import database_option, opened
+from portal.cli.refusals import Refused
 from portal.cli.setup import get_organisation, organisation_option
 from portal.directory import Directory, NewLink
 from portal.models import Profile

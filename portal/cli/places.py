@@ -1,4 +1,4 @@
-"""What the commands share: which database they mean, and errors in one clear line."""
+"""What the commands share: which database they mean."""
 
 from __future__ import annotations
 
@@ -11,39 +11,12 @@ import click
 from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
+from portal.cli.refusals import Refused
 from portal.database import Database
-from portal.errors import AgentMemoryError
 from portal.operations.schema import find_schema_problem
 from portal.settings import database_url_from
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-EXTRAS = {"psycopg": ("PostgreSQL", "postgres"), "mcp": ("an MCP server", "mcp")}
-"""What needs which extra, by the module that is missing without it."""
-
-
-class Refused(click.ClickException):
-    """A command cannot be carried out; the message says why in one line."""
-
-    exit_code = 2
-
-
-class ClearErrors(click.Group):
-    """A group that answers with one line, and never with a traceback, where something is refused."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
-        try:
-            return super().invoke(ctx)
-        except AgentMemoryError as exc:
-            raise Refused(str(exc)) from exc
-        except (DBAPIError, CommandError) as exc:
-            raise Refused(f"the database cannot be used: {_first_line(exc)}") from exc
-        except ModuleNotFoundError as exc:
-            if exc.name not in EXTRAS:
-                raise
-            what, extra = EXTRAS[exc.name]
-            raise Refused(f"{what} needs the extra: pip install 'agent-memory-portal[{extra}]'") from exc
 
 
 def database_option(command: Command) -> Command:
@@ -71,10 +44,15 @@ def opened(database_url: str) -> Iterator[Database]:
 
 @contextmanager
 def opened_as_it_is(database_url: str) -> Iterator[Database]:
-    """Give the database behind a URL, whatever schema it has, and close it afterwards."""
+    """Give the database behind a URL, whatever schema it has, and close it afterwards.
+
+    :raises Refused: the database, or one of its migrations, cannot do what is done with it.
+    """
     database = Database(database_url)
     try:
         yield database
+    except (DBAPIError, CommandError) as exc:
+        raise Refused(f"the database cannot be used: {_first_line(exc)}") from exc
     finally:
         database.dispose()
 

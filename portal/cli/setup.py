@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from portal.cli.places import Refused, database_option, opened
+from portal.cli.places import database_option, opened
+from portal.cli.refusals import Refused
 from portal.directory import Directory
 from portal.errors import InvalidInput, NameTaken
 from portal.models import Organisation

@@ -1,4 +1,7 @@
-"""A demo while it runs: a temporary folder, a server, and their end whatever happens."""
+"""A demo while it runs: a temporary folder, a server, and their end whatever happens.
+
+It is loaded without the core, so that the server starts at once.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 
-from sqlalchemy import URL
-
-from portal.database import Database
 from portal.errors import InvalidInput
 from portal.serving import gunicorn_command
 from portal.settings import PREFIX
@@ -54,19 +53,14 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def throw_away_database() -> Iterator[Database]:
-    """Give a database that has no file yet, and is gone afterwards."""
+def throw_away_database() -> Iterator[str]:
+    """Give the URL of a database that has no file yet, and is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="portal-demo-") as folder:
-        url = URL.create("sqlite", database=str(Path(folder) / "demo.db"))
-        database = Database(url.render_as_string())
-        try:
-            yield database
-        finally:
-            database.dispose()
+        yield f"sqlite:///{folder}/demo.db"
 
 
 @contextmanager
-def server(database: Database, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def server(database_url: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Give a server that starts on a port of this machine, and stop it afterwards.
 
     :raises portal.errors.InvalidInput: (``port``) something else listens there.
@@ -74,7 +68,7 @@ def server(database: Database, port: int) -> Iterator[subprocess.Popen[bytes]]:
     require_free(port)
     # Somebody may have settings for a portal of their own.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)} | {
-        "PORTAL_DATABASE_URL": database.url,
+        "PORTAL_DATABASE_URL": database_url,
         "PORTAL_SECRET_KEY": secrets.token_urlsafe(48),
         "PORTAL_PUBLIC_URL": f"http://{HOST}:{port}",
         "PORTAL_LOG_LEVEL": "warning",
