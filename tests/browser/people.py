@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Thread
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, expect
 from werkzeug.serving import make_server
 
 from portal.models import Profile
@@ -40,6 +40,10 @@ class Person:
     @property
     def path(self) -> str:
         return self.page.url.removeprefix(self.address)
+
+    def expect_path(self, path: str) -> None:
+        """Wait until the window is at a page of the portal."""
+        expect(self.page).to_have_url(self.address + path)
 
     @property
     def focused(self) -> str:

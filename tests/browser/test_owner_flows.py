@@ -107,7 +107,7 @@ def test_somebody_who_thinks_better_of_it_is_back_where_they_were(
     follow(ada, "Delete… tone")
     follow(ada, "Keep it tone")
     expect(page.get_by_role("link", name="Delete… tone")).to_be_focused()
-    assert entry(ada, tone).inner_text() == before
+    expect(entry(ada, tone)).to_have_text(before, use_inner_text=True)
     assert "tone" in keys_held(portal)
 
 
@@ -224,10 +224,10 @@ def test_without_javascript_a_page_asks(windows: Windows, portal: Portal, tone: 
     follow(ada, "Delete… tone")
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete this?")
     follow(ada, "Keep it")
-    assert ada.path == f"{LIST}?q=short"
+    ada.expect_path(f"{LIST}?q=short")
     follow(ada, "Delete… tone")
     press(ada, "Delete for good")
-    assert ada.path == f"{LIST}?q=short"
+    ada.expect_path(f"{LIST}?q=short")
     expect(page.locator("#messages")).to_have_text("Deleted tone. Your agent forgets it with its next turn.")
     expect(entry(ada, tone)).to_have_count(0)
 
@@ -243,7 +243,7 @@ def test_without_javascript_a_lost_session_leads_back_to_the_list(
     page.get_by_label("E-mail").fill("ada@acme.example")
     page.get_by_label("Password").fill(PASSWORD)
     press(ada, "Sign in")
-    assert ada.path == f"{LIST}?q=short"
+    ada.expect_path(f"{LIST}?q=short")
 
 
 # Keeping
@@ -271,7 +271,7 @@ def test_without_javascript_it_is_kept_too(windows: Windows, portal: Portal, rej
     ada = windows.open(portal.personas.ada, javascript=False)
     page = ada.go(f"{LIST}?status=rejected")
     press(ada, "Keep it for my agent hours")
-    assert ada.path == f"{LIST}?status=rejected"
+    ada.expect_path(f"{LIST}?status=rejected")
     expect(page.locator("#messages")).to_contain_text("Kept hours.")
     expect(entry(ada, rejected)).to_contain_text("Your agent keeps this for you.")
     assert keys_held(portal) == ["hours"]
@@ -333,6 +333,7 @@ def test_people_find_narrow_and_read(portal: Portal, either: Person) -> None:
     expect(page.get_by_role("article")).to_have_count(4)
     follow(either, "What the agent reads")
     block = portal.manager.prompt_block(portal.personas.agent(portal.personas.ada))
+    expect(page.locator("pre")).to_be_visible()
     assert page.locator("pre").text_content() == block
 
 

@@ -9,6 +9,8 @@ from tests.browser.desk import QUEUE, focus, on_shelf, press, propose, slow_down
 from tests.browser.people import COOKIE, Person, Windows
 from tests.web.visitors import Portal
 
+UNDECIDED_KEY = ".entry:not(.receipt) h2.key"
+
 
 @pytest.fixture
 def root(windows: Windows, portal: Portal) -> Person:
@@ -29,13 +31,20 @@ def either(windows: Windows, portal: Portal, request: pytest.FixtureRequest) -> 
 
 
 def keys(person: Person) -> list[str]:
-    """Return the keys that can still be decided."""
-    return person.page.locator(".entry:not(.receipt) h2.key").all_inner_texts()
+    """Return the keys that can still be decided on a page that is here already."""
+    return person.page.locator(UNDECIDED_KEY).all_inner_texts()
 
 
-def counts(person: Person) -> tuple[str, ...]:
+def expect_keys(person: Person, expected: list[str]) -> None:
+    """Wait until these are the keys that can still be decided: a page may be on its way."""
+    expect(person.page.locator(UNDECIDED_KEY)).to_have_text(expected)
+
+
+def expect_counts(person: Person, *expected: str) -> None:
+    """Wait until so many wait, and are on each of the three shelves."""
     places = ("#waiting", "#count-proposed", "#count-confirmed", "#count-rejected")
-    return tuple(person.page.locator(place).inner_text() for place in places)
+    for place, number in zip(places, expected, strict=True):
+        expect(person.page.locator(place)).to_have_text(number)
 
 
 # Deciding, with and without
@@ -47,10 +56,10 @@ def test_a_proposal_is_confirmed(portal: Portal, either: Person) -> None:
     press(either, "Confirm hours")
     expect(either.page.locator("main")).to_contain_text("Everybody's agent uses it from its next turn on.")
     assert on_shelf(portal, "confirmed") == ["hours"]
-    assert keys(either) == ["lunch"]
-    assert counts(either) == ("1", "1", "1", "0")
-    assert either.page.title() == "(1) To review: Support · Agent memory"
-    assert either.path == QUEUE
+    expect_keys(either, ["lunch"])
+    expect_counts(either, "1", "1", "1", "0")
+    expect(either.page).to_have_title("(1) To review: Support · Agent memory")
+    either.expect_path(QUEUE)
 
 
 def test_a_proposal_is_rejected_with_a_reason(portal: Portal, either: Person) -> None:
@@ -62,7 +71,7 @@ def test_a_proposal_is_rejected_with_a_reason(portal: Portal, either: Person) ->
     expect(page.locator("main")).to_contain_text("its key cannot be proposed again")
     [fact] = portal.manager.find_rejected_account_facts(portal.personas.acme, "support")
     assert fact.decision_reason == "We open at 8."
-    assert counts(either) == ("0", "0", "0", "1")
+    expect_counts(either, "0", "0", "0", "1")
 
 
 @pytest.mark.parametrize("button", ["Confirm hours", "Reject hours"])
@@ -73,8 +82,8 @@ def test_a_decision_is_undone(portal: Portal, either: Person, button: str) -> No
     press(either, "Undo hours")
     expect(page.get_by_role("button", name=button)).to_be_visible()
     assert on_shelf(portal, "proposed") == ["hours", "lunch"]
-    assert keys(either) == ["hours", "lunch"]
-    assert counts(either) == ("2", "2", "0", "0")
+    expect_keys(either, ["hours", "lunch"])
+    expect_counts(either, "2", "2", "0", "0")
 
 
 def test_a_proposal_is_deleted(portal: Portal, either: Person) -> None:
@@ -84,7 +93,7 @@ def test_a_proposal_is_deleted(portal: Portal, either: Person) -> None:
     press(either, "Delete for good")
     expect(page.locator("#messages")).to_contain_text("Deleted hours.")
     assert on_shelf(portal, "proposed") == ["lunch"]
-    assert either.path == f"{QUEUE}?q=about"
+    either.expect_path(f"{QUEUE}?q=about")
 
 
 def test_a_long_text_is_confirmed_once_it_is_unfolded(portal: Portal, either: Person) -> None:
@@ -105,14 +114,14 @@ def test_several_are_decided_together(portal: Portal, either: Person) -> None:
     page.get_by_label("Select hours").check()
     page.get_by_label("Select parking").check()
     press(either, "Confirm 2 selected…" if either.has_javascript else "Confirm selected…")
-    assert page.locator("h1").inner_text() == "Confirm these 2 proposals?"
-    assert page.locator("h2.key").all_inner_texts() == ["hours", "parking"]
+    expect(page.locator("h1")).to_have_text("Confirm these 2 proposals?")
+    expect(page.locator("h2.key")).to_have_text(["hours", "parking"])
     assert on_shelf(portal, "confirmed") == []
     press(either, "Confirm 2")
-    assert page.locator("h1").inner_text() == "Confirmed 2 of 2"
+    expect(page.locator("h1")).to_have_text("Confirmed 2 of 2")
     assert on_shelf(portal, "confirmed") == ["hours", "parking"]
     page.get_by_role("link", name="Back to the list").click()
-    assert keys(either) == ["lunch"]
+    expect_keys(either, ["lunch"])
 
 
 def test_choices_of_looks_and_keys_are_kept(portal: Portal, either: Person) -> None:
@@ -120,8 +129,8 @@ def test_choices_of_looks_and_keys_are_kept(portal: Portal, either: Person) -> N
     page = either.go(QUEUE)
     page.get_by_label("Theme").select_option("dark")
     press(either, "Save")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert either.path.rstrip("?") == QUEUE
-    assert page.locator("html").get_attribute("data-theme") == "dark"
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(14, 18, 24)"
 
@@ -161,7 +170,8 @@ def test_a_group_is_drawn_again_when_one_of_it_is_decided(portal: Portal, root: 
     other = page.locator(".version:not(.receipt)")
     expect(other).to_contain_text("Its key has a confirmed fact, so this cannot be confirmed.")
     expect(other.locator("ins").first).to_contain_text("8")
-    assert page.get_by_role("button", name="Confirm").count() == 1  # The one for what is selected.
+    # The one for what is selected.
+    expect(page.get_by_role("button", name="Confirm")).to_have_count(1)
     press(root, "Reject hours, proposal 2")
     expect(page.locator("#status")).to_have_text("Rejected hours. Nothing is left to review.")
     assert on_shelf(portal, "rejected") == ["hours"]
@@ -182,8 +192,8 @@ def test_a_conflict_says_who_was_faster_and_changes_this_entry_only(
     expect(page.locator(".entry").first).to_contain_text("This was decided already.")
     expect(page.locator(".entry").first).to_contain_text("Rejected by Bob")
     assert focus(root).startswith("Nothing was saved.")
-    assert counts(root) == ("1", "1", "0", "1")
-    assert keys(root) == ["hours", "lunch"]
+    expect_counts(root, "1", "1", "0", "1")
+    expect_keys(root, ["hours", "lunch"])
     expect(page.get_by_role("button", name="Confirm lunch")).to_be_visible()
     root.expect_status(409)
 
@@ -209,7 +219,7 @@ def test_what_was_taken_back_is_no_longer_here(portal: Portal, root: Person) -> 
     press(root, "Confirm hours")
     expect(page.locator(".entry").first).to_contain_text("No longer here.")
     assert focus(root).startswith("No longer here.")
-    assert counts(root) == ("1", "1", "0", "0")
+    expect_counts(root, "1", "1", "0", "0")
     root.expect_status(404)
 
 
@@ -241,8 +251,8 @@ def test_an_expired_session_leads_to_the_door_and_back(portal: Portal, root: Per
     page.get_by_label("E-mail").fill("root@acme.example")
     page.get_by_label("Password").fill("correct horse battery staple")
     press(root, "Sign in")
-    assert root.path == f"{QUEUE}?q=about"
-    assert keys(root) == ["hours"]
+    root.expect_path(f"{QUEUE}?q=about")
+    expect_keys(root, ["hours"])
 
 
 def test_with_a_stale_token_the_second_press_works(windows: Windows, portal: Portal, root: Person) -> None:
@@ -286,7 +296,7 @@ def test_a_fault_is_told_with_its_number(portal: Portal, root: Person) -> None:
     )
     press(root, "Confirm hours")
     expect(page.locator("#alert")).to_contain_text("give the number")
-    assert keys(root) == ["hours"]
+    expect_keys(root, ["hours"])
     assert focus(root) == "Confirm hours"
     root.expect_status(500)
 
@@ -301,14 +311,14 @@ def test_reload_back_and_forward_show_what_is(portal: Portal, either: Person, ch
     press(either, change)
     expect(page.get_by_role("button", name="Undo hours")).to_be_visible()
     page.reload()
-    assert keys(either) == ["lunch"]
+    expect_keys(either, ["lunch"])
     either.go("/admin/support/history")
     page.go_back()
-    assert keys(either) == ["lunch"]
+    expect_keys(either, ["lunch"])
     page.go_forward()
     expect(page.locator(".events li").first).to_contain_text("hours")
     page.go_back()
-    assert counts(either)[1] == "1"
+    expect(page.locator("#count-proposed")).to_have_text("1")
 
 
 def test_back_after_a_deletion_shows_what_is(portal: Portal, either: Person) -> None:
@@ -316,10 +326,10 @@ def test_back_after_a_deletion_shows_what_is(portal: Portal, either: Person) -> 
     page = either.go(QUEUE)
     page.get_by_role("link", name="Delete… hours").click()
     press(either, "Delete for good")
-    assert keys(either) == ["lunch"]
+    expect_keys(either, ["lunch"])
     page.go_back()
     either.go(QUEUE)
-    assert keys(either) == ["lunch"]
+    expect_keys(either, ["lunch"])
     # The question about what is not there any more.
     either.statuses.clear()
 
@@ -355,8 +365,8 @@ def test_sixty_of_one_moment_are_decided_while_paging(portal: Portal, either: Pe
     page.reload()
     expect(page.locator(".empty")).to_contain_text("Nothing is left on this page.")
     page.get_by_role("link", name="Go to the first page").click()
-    assert keys(either) == first[3:]
-    assert counts(either) == ("47", "47", "3", "10")
+    expect_keys(either, first[3:])
+    expect_counts(either, "47", "47", "3", "10")
 
 
 # What arrives
@@ -373,7 +383,7 @@ def test_arrivals_are_told_where_nothing_moves(portal: Portal, root: Person) -> 
     expect(page.locator("#arrivals")).to_have_text("2 new proposals. Show")
     assert page.locator(".entry").bounding_box() == place
     page.get_by_role("link", name="Show").click()
-    assert keys(root) == ["parking", "lunch", "hours"]
+    expect_keys(root, ["parking", "lunch", "hours"])
 
 
 def test_asking_for_arrivals_keeps_nobody_signed_in(portal: Portal, root: Person) -> None:
