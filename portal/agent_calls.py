@@ -9,7 +9,7 @@ from portal import answers, prompt
 from portal.changes import Change, remove_memory
 from portal.contents import check_content
 from portal.errors import InvalidContent, InvalidKey
-from portal.holding import NoRoom, UnderKey, find_rejected, find_under_key, hold
+from portal.holding import Held, NoRoom, UnderKey, find_rejected, find_under_key, hold
 from portal.keys import canonical_key
 from portal.models import Agent
 from portal.policy import loss_of
@@ -106,13 +106,15 @@ class AgentCalls:
             text = check_content(content)
         except InvalidContent as exc:
             return answers.invalid_content(exc, key)
-        return self._database.write_on_driver(
+        done = self._database.write_on_driver(
             lambda work: self._store_checked(work, agent_id, key, text, status)
         )
+        # Others can write while this is put into words.
+        return answers.stored(done) if isinstance(done, Held) else done
 
     def _store_checked(
         self, work: DriverTransaction, agent_id: int, key: str, text: str, status: Status
-    ) -> str:
+    ) -> Held | str:
         under_key = _lock_and_read(work, agent_id, key)
         if under_key is None:
             return answers.inactive(key)
@@ -121,17 +123,10 @@ class AgentCalls:
         )
         return refusal or self._hold(work, under_key, text, status)
 
-    def _hold(self, work: DriverTransaction, under_key: UnderKey, text: str, status: Status) -> str:
+    def _hold(self, work: DriverTransaction, under_key: UnderKey, text: str, status: Status) -> Held | str:
         change = Change(under_key.action_for(status), under_key.owners_agent, self._clock())
         held = hold(work, change, under_key, text, status)
-        if isinstance(held, NoRoom):
-            return answers.ceiling_reached(held, under_key.key)
-        notes = []
-        if held.was_withdrawn:
-            notes.append(answers.WITHDRAWN_NOTE)
-        if under_key.confirmed is not None:
-            notes.append(answers.FACT_STANDS_NOTE)
-        return answers.stored(held, notes=notes)
+        return answers.ceiling_reached(held, under_key.key) if isinstance(held, NoRoom) else held
 
     def _forget(self, work: DriverTransaction, agent_id: int, key: str) -> str:
         under_key = _lock_and_read(work, agent_id, key)
@@ -140,10 +135,10 @@ class AgentCalls:
         if under_key.held is not None:
             change = Change(EventAction.FORGOTTEN, under_key.owners_agent, self._clock())
             remove_memory(work, change, under_key.held)
-            notes = [answers.FACT_STAYS_NOTE] if under_key.confirmed else []
+            notes = [answers.FACT_STAYS_NOTE] if under_key.confirmed is not None else []
             return answers.forgotten(key, under_key.usage.after(loss_of(under_key.held)), notes=notes)
         if under_key.confirmed is not None:
-            return answers.already_confirmed(under_key.confirmed, answers.FORGET_CONFIRMED)
+            return answers.already_confirmed(key, under_key.confirmed, answers.FORGET_CONFIRMED)
         return answers.not_found(key)
 
 
@@ -156,13 +151,13 @@ def _lock_and_read(work: DriverTransaction, agent_id: int, key: str) -> UnderKey
 
 def _refuse_memory(under_key: UnderKey) -> str | None:
     if under_key.held is None and under_key.confirmed is not None:
-        return answers.already_confirmed(under_key.confirmed, answers.REMEMBER_CONFIRMED)
+        return answers.already_confirmed(under_key.key, under_key.confirmed, answers.REMEMBER_CONFIRMED)
     return None
 
 
 def _refuse_proposal(work: DriverTransaction, under_key: UnderKey) -> str | None:
     if under_key.confirmed is not None:
-        return answers.already_confirmed(under_key.confirmed, answers.PROPOSE_CONFIRMED)
+        return answers.already_confirmed(under_key.key, under_key.confirmed, answers.PROPOSE_CONFIRMED)
     rejected = find_rejected(work, under_key)
     if rejected is not None:
         return answers.already_rejected(rejected, is_own=under_key.is_own(rejected))

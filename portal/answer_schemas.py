@@ -7,7 +7,6 @@ and the page of all answers tell them apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 from portal.contents import MAX_CONTENT_LENGTH, MAX_REASON_LENGTH
@@ -60,7 +59,7 @@ def _array(item: Schema) -> Schema:
     return {"type": "array", "items": item}
 
 
-_USAGE = _object({field.name: {"type": "integer", "minimum": 0} for field in fields(Usage)})
+_USAGE = _object({name: {"type": "integer", "minimum": 0} for name in Usage._fields})
 _HELD = _words([Status.PERSONAL, Status.PROPOSED])
 
 _REFUSED_KEY = {

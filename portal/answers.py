@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from portal.recall import as_json, format_time
+from portal.policy import Usage
+from portal.recall import as_json, format_time, json_template, quoted
 from portal.values import Status
 
 if TYPE_CHECKING:
     from portal.errors import InvalidContent, InvalidKey
-    from portal.holding import Held, NoRoom
+    from portal.holding import ConfirmedFact, Held, NoRoom
     from portal.models import AgentMemory
-    from portal.policy import Usage
 
 INACTIVE_MESSAGE = "This agent is not active any more: nothing can be remembered or recalled with it."
 WITHDRAWN_NOTE = "The proposal under this key is withdrawn from review: it is about this person only now."
@@ -39,18 +39,35 @@ CHARACTERS_FULL = """\
 No room: %d of %d characters are in use and this needs %d more. Forget what matters least, or shorten it."""
 
 
-def stored(held: Held, *, notes: list[str]) -> str:
+# The answer of most calls that write; an encoder would take longer for it than the database for the row.
+_STORED = json_template({
+    "ok": "true",
+    "outcome": '"%s"',
+    "memory": {
+        "key": "%s",
+        "content": "%s",
+        "status": '"%s"',
+        "version": "%d",
+        "updated_at": '"%s"',
+    },
+    "usage": dict.fromkeys(Usage._fields, "%d"),
+})  # fmt: skip
+
+
+def stored(held: Held) -> str:
     """Answer that a memory is stored as it now stands."""
     memory = held.memory
-    shown = {
-        "key": memory.memory_key,
-        "content": memory.content,
-        "status": memory.status,
-        "version": memory.version,
-        "updated_at": format_time(memory.updated_at),
-    }
-    answer = {"ok": True, "outcome": held.outcome, "memory": shown, "usage": held.usage.as_json()}
-    return as_json(answer | _note(notes))
+    answer = _STORED % (
+        held.outcome,
+        quoted(memory.memory_key),
+        quoted(memory.content),
+        memory.status,
+        memory.version,
+        format_time(memory.updated_at),
+        *held.usage,
+    )
+    notes = [WITHDRAWN_NOTE] * held.was_withdrawn + [FACT_STANDS_NOTE] * held.is_beside_fact
+    return f'{answer[:-1]},"note":{quoted(" ".join(notes))}}}' if notes else answer
 
 
 def forgotten(memory_key: str, usage: Usage, *, notes: list[str]) -> str:
@@ -86,9 +103,10 @@ def not_found(memory_key: str) -> str:
     return _refusal("not_found", message, key=memory_key)
 
 
-def already_confirmed(confirmed: AgentMemory, message: str) -> str:
+def already_confirmed(memory_key: str, confirmed: ConfirmedFact, message: str) -> str:
     """Refuse because an administrator confirmed a fact under the key, and show that fact."""
-    return _refusal("already_confirmed", message, key=confirmed.memory_key, existing=_existing(confirmed))
+    existing = _existing(memory_key, confirmed.content, Status.CONFIRMED)
+    return _refusal("already_confirmed", message, key=memory_key, existing=existing)
 
 
 def already_rejected(rejected: AgentMemory, *, is_own: bool) -> str:
@@ -96,7 +114,8 @@ def already_rejected(rejected: AgentMemory, *, is_own: bool) -> str:
     assert rejected.decided_at is not None  # noqa: S101 - a rejected fact has a date, says the table's check
     more: dict[str, Any] = {"decided_at": format_time(rejected.decided_at)}
     if is_own:
-        more |= {"reason": rejected.decision_reason, "existing": _existing(rejected)}
+        existing = _existing(rejected.memory_key, rejected.content, rejected.status)
+        more |= {"reason": rejected.decision_reason, "existing": existing}
     return _refusal("already_rejected", ALREADY_REJECTED, key=rejected.memory_key, **more)
 
 
@@ -116,8 +135,8 @@ def _refusal(error: str, message: str, *, key: str | None, **more: Any) -> str:
     return as_json({"ok": False, "error": error, "message": message, "key": key, **more})
 
 
-def _existing(memory: AgentMemory) -> dict[str, str | Status]:
-    return {"key": memory.memory_key, "content": memory.content, "status": memory.status}
+def _existing(memory_key: str, content: str, status: Status) -> dict[str, str]:
+    return {"key": memory_key, "content": content, "status": status}
 
 
 def _note(notes: list[str]) -> dict[str, str]:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import ColumnElement, bindparam, delete, insert, literal_column, null, select, update
 
 from portal.errors import MemoryChanged
 from portal.models import ACCOUNT_SCOPE, AgentMemory, MemoryEvent
-from portal.recall import ACCOUNT_FACTS, MEMORIES
+from portal.recall import ACCOUNT_FACTS
 from portal.transactions import Work, after_commit, change_in, fetch_in, send_in
-from portal.values import ActorKind, EventAction, Status, as_stored, new_memory_id
+from portal.values import ActorKind, EventAction, Status, as_stored, new_memory_id, to_microseconds
 
 if TYPE_CHECKING:
-    from sqlalchemy import Insert, Update
+    from sqlalchemy import Delete, Insert, Update
 
     from portal.scopes import AgentScope
 
@@ -36,8 +36,7 @@ DECISIONS: Sequence[ColumnElement[Any]] = [
 ]
 
 
-@dataclass(frozen=True)
-class Actor:
+class Actor(NamedTuple):
     """Who makes a change. ``profile_id`` is the person, or the person whose agent it is."""
 
     kind: ActorKind
@@ -57,8 +56,7 @@ class Actor:
 COMMAND_LINE = Actor(ActorKind.COMMAND_LINE)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """What happens, who does it and when: the part of an event that its caller knows."""
 
     action: EventAction
@@ -66,11 +64,33 @@ class Change:
     at: dt.datetime
 
 
+@dataclass
+class HeldMemory:
+    """What an agent holds under a key: the columns of the row that its calls need, under their names.
+
+    A mapped object would take longer to make than the statements of a call take to run.
+    """
+
+    organisation_id: int
+    definition_id: int
+    scope_id: int
+    memory_key: str
+    id: int
+    status: Status
+    content: str
+    version: int
+    updated_at: dt.datetime
+
+
+Memory: TypeAlias = AgentMemory | HeldMemory
+"""A row that was read under the lock of its scope, and is kept in step with what is written."""
+
+
 def create_memory(
     work: Work, change: Change, scope: AgentScope, *, memory_key: str, content: str, status: Status
-) -> AgentMemory:
+) -> HeldMemory:
     """Insert a memory that the scope's agent holds from now on, version 1."""
-    memory = AgentMemory(
+    memory = HeldMemory(
         organisation_id=scope.organisation_id,
         definition_id=scope.definition_id,
         scope_id=scope.owner_id,
@@ -78,75 +98,75 @@ def create_memory(
         id=new_memory_id(),
         status=status,
         content=content,
-        search_text=_stored_search_text(memory_key, content, status),
         version=1,
-        stated_by_id=scope.owner_id,
-        stated_at=change.at,
-        created_at=change.at,
         updated_at=change.at,
-        decision_reason="",
     )
-    send_in(work, INSERT_MEMORY, {name: as_stored(getattr(memory, name)) for name in MEMORIES.names})
+    at = to_microseconds(change.at)
+    row = vars(memory) | {
+        "status": str(status),
+        "search_text": _stored_search_text(memory_key, content, status),
+        "stated_by_id": scope.owner_id,
+        "stated_at": at,
+        "created_at": at,
+        "updated_at": at,
+        "decided_by_id": None,
+        "decided_at": None,
+        "decision_reason": "",
+    }
+    send_in(work, INSERT_MEMORY, row)
     _record(work, change, memory, version=1, before=None, after=status, key=memory_key)
     return memory
 
 
-def rewrite_memory(work: Work, change: Change, memory: AgentMemory, *, content: str, status: Status) -> None:
+def rewrite_memory(work: Work, change: Change, memory: Memory, *, content: str, status: Status) -> None:
     """Give a held memory another content or status, or both. ``stated_at`` moves when it becomes a proposal.
 
     When it stops being a proposal its key goes from its events: what is personal is no administrator's.
     """
-    was_proposed = memory.status == Status.PROPOSED
-    if was_proposed and status == Status.PERSONAL:
+    # An index that holds none of the columns that are written costs nothing.
+    written: dict[str, Any] = {"content": content}
+    if status != memory.status:
+        written["status"] = status
+    if Status.PROPOSED in (status, memory.status):
+        written["search_text"] = _stored_search_text(memory.memory_key, content, status)
+    if memory.status == Status.PROPOSED and status == Status.PERSONAL:
         _take_key_from_events(work, memory)
-    becomes_proposed = status == Status.PROPOSED and not was_proposed
-    _update(
-        work,
-        change,
-        memory,
-        content=content,
-        status=status,
-        search_text=_stored_search_text(memory.memory_key, content, status),
-        stated_at=change.at if becomes_proposed else memory.stated_at,
-    )
+    elif memory.status == Status.PERSONAL and status == Status.PROPOSED:
+        written["stated_at"] = change.at
+    _update(work, change, memory, written)
 
 
 def decide_memory(work: Work, change: Change, memory: AgentMemory, *, status: Status, reason: str) -> None:
     """Turn a proposal into a confirmed or a rejected fact."""
-    _update(
-        work,
-        change,
-        memory,
-        status=status,
-        scope_id=ACCOUNT_SCOPE if status == Status.CONFIRMED else -memory.scope_id,
-        decided_by_id=change.actor.profile_id,
-        decided_at=change.at,
-        decision_reason=reason,
-    )
+    written = {
+        "status": status,
+        "scope_id": ACCOUNT_SCOPE if status == Status.CONFIRMED else -memory.scope_id,
+        "decided_by_id": change.actor.profile_id,
+        "decided_at": change.at,
+        "decision_reason": reason,
+    }
+    _update(work, change, memory, written)
 
 
 def reopen_memory(work: Work, change: Change, memory: AgentMemory) -> None:
     """Turn a decided fact into a proposal again, its decision cleared, at its old place in the queue."""
-    _update(
-        work,
-        change,
-        memory,
-        status=Status.PROPOSED,
-        scope_id=memory.stated_by_id,
-        decided_by_id=None,
-        decided_at=None,
-        decision_reason="",
-    )
+    written = {
+        "status": Status.PROPOSED,
+        "scope_id": memory.stated_by_id,
+        "decided_by_id": None,
+        "decided_at": None,
+        "decision_reason": "",
+    }
+    _update(work, change, memory, written)
 
 
-def remove_memory(work: Work, change: Change, memory: AgentMemory, *, is_decision: bool = False) -> None:
+def remove_memory(work: Work, change: Change, memory: Memory, *, is_decision: bool = False) -> None:
     """Delete a memory. Its event takes the version that would have come next.
 
     :param is_decision: whether an administrator or the command line does it. Otherwise the key of a
         proposal that nobody ever decided on goes from its events.
     """
-    if change_in(work, DELETE_MEMORY, _as_read(memory)) != 1:
-        raise MemoryChanged(memory)
+    _change_one(work, DELETE_MEMORY, {}, memory)
     is_unseen = memory.status == Status.PROPOSED and not is_decision and not _was_decided(work, memory)
     if is_unseen:
         _take_key_from_events(work, memory)
@@ -161,17 +181,14 @@ def remove_memory(work: Work, change: Change, memory: AgentMemory, *, is_decisio
     )
 
 
-def _update(work: Work, change: Change, memory: AgentMemory, **values: Any) -> None:
-    """Write the next version of a row that is as it was read, in the object too, with its event."""
+def _update(work: Work, change: Change, memory: Memory, values: dict[str, Any]) -> None:
+    """Write values as the next version of a row that is as it was read, in the object too, with its event."""
     before = memory.status
     values |= {"version": memory.version + 1, "updated_at": max(change.at, memory.updated_at)}
-    # An index that holds none of the columns that are written costs nothing.
-    changed = {name: value for name, value in values.items() if value != getattr(memory, name)}
-    written = {name: as_stored(value) for name, value in changed.items()}
-    if change_in(work, _update_of(tuple(changed)), written | _as_read(memory)) != 1:
-        raise MemoryChanged(memory)
+    written = {name: as_stored(value) for name, value in values.items()}
+    _change_one(work, _update_of(tuple(values)), written, memory)
     # The row is written already; ordinary assignments would be flushed and write it again.
-    vars(memory).update(changed)
+    vars(memory).update(values)
     _record(
         work,
         change,
@@ -183,11 +200,21 @@ def _update(work: Work, change: Change, memory: AgentMemory, **values: Any) -> N
     )
 
 
-def _as_read(memory: AgentMemory) -> dict[str, Any]:
+def _change_one(work: Work, statement: Update | Delete, values: Mapping[str, Any], memory: Memory) -> None:
+    """Run a guarded statement, which has to find the row.
+
+    :raises portal.errors.MemoryChanged: it is not as it was read.
+    """
+    if change_in(work, statement, {**values, **_as_read(memory)}) != 1:
+        # Only a mapped row can get here: nobody else changes what an agent holds while that is locked.
+        raise MemoryChanged(cast("AgentMemory", memory))
+
+
+def _as_read(memory: Memory) -> dict[str, Any]:
     return {
         "organisation_as_read": memory.organisation_id,
         "id_as_read": memory.id,
-        "status_as_read": memory.status.value,
+        "status_as_read": str(memory.status),
         "version_as_read": memory.version,
     }
 
@@ -218,7 +245,7 @@ DELETE_MEMORY = delete(AgentMemory).where(*IS_AS_READ)
 
 
 def _record(
-    work: Work, change: Change, memory: AgentMemory, *, version: int, before: Status | None,
+    work: Work, change: Change, memory: Memory, *, version: int, before: Status | None,
     after: Status | None, key: str | None,
 ) -> None:  # fmt: skip
     """Write the event of a change, with the key where the memory is an account fact, or was to its end."""
@@ -228,19 +255,19 @@ def _record(
         "memory_id": memory.id,
         "version": version,
         "definition_id": memory.definition_id,
-        "at": max(change.at, memory.updated_at),
-        "action": change.action,
-        "status_before": before,
-        "status_after": after,
+        "at": to_microseconds(max(change.at, memory.updated_at)),
+        "action": str(change.action),
+        "status_before": before and str(before),
+        "status_after": after and str(after),
         "memory_key": key if is_account_fact else None,
-        "actor_kind": change.actor.kind,
+        "actor_kind": str(change.actor.kind),
         "actor_id": change.actor.profile_id,
     }
-    send_in(work, INSERT_EVENT, {name: as_stored(value) for name, value in event_row.items()})
+    send_in(work, INSERT_EVENT, event_row)
     _log_after_commit(work, change, memory, version)
 
 
-def _log_after_commit(work: Work, change: Change, memory: AgentMemory, version: int) -> None:
+def _log_after_commit(work: Work, change: Change, memory: Memory, version: int) -> None:
     """Log a change by its ids, once it is certain. A transaction that is rolled back leaves no line."""
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -256,16 +283,16 @@ def _log_after_commit(work: Work, change: Change, memory: AgentMemory, version: 
     after_commit(work, lambda: logger.info("memory changed", extra=ids))
 
 
-def _take_key_from_events(work: Work, memory: AgentMemory) -> None:
+def _take_key_from_events(work: Work, memory: Memory) -> None:
     send_in(work, TAKE_KEY_FROM_EVENTS, _place_of_events(memory))
 
 
-def _was_decided(work: Work, memory: AgentMemory) -> bool:
+def _was_decided(work: Work, memory: Memory) -> bool:
     """Whether somebody confirmed or rejected it since it was last withdrawn; it may have been reopened."""
     return bool(fetch_in(work, FIND_DECISION, _place_of_events(memory)))
 
 
-def _place_of_events(memory: AgentMemory) -> dict[str, int]:
+def _place_of_events(memory: Memory) -> dict[str, int]:
     return {"organisation_id": memory.organisation_id, "memory_id": memory.id}
 
 

@@ -33,6 +33,7 @@ from portal.transactions import (
     compile_for_driver,
     connect_driver,
     driver_transaction,
+    wait_patiently,
 )
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ class Database:
         sql = compile_for_driver(statement, self._url.get_backend_name())
         connection = connect_driver(engine)
         try:
+            if self.is_sqlite:
+                wait_patiently(connection)
             rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
         except engine.dialect.loaded_dbapi.Error as exc:
             is_gone = engine.dialect.is_disconnect(exc, connection, None)
@@ -374,6 +377,7 @@ def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
     cursor = connection.cursor()
     # The page size counts only for a file that has no table yet. 8 KiB hold the longest content.
     cursor.execute("PRAGMA page_size = 8192")
+    # What follows may have to wait; later each use says for how long.
     cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
@@ -385,11 +389,13 @@ def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
 
 def _begin(connection: Connection) -> None:
     mode = connection.get_execution_options().get(BEGIN, "DEFERRED")
+    pooled = connection.connection
     if mode != "IMMEDIATE":
+        wait_patiently(pooled)
         connection.exec_driver_sql(f"BEGIN {mode}")
         return
     try:
-        begin_writing(connection.connection.driver_connection)
+        begin_writing(pooled)
     except sqlite3.OperationalError:
         # Asked by SQLAlchemy, so that it fails with an error of SQLAlchemy's.
         connection.exec_driver_sql("BEGIN IMMEDIATE")

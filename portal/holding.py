@@ -6,12 +6,11 @@ An agent's calls and an owner's "keep it for my agent" end in the same rules and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, literal_column, true
 
-from portal.changes import Actor, Change, create_memory, rewrite_memory
+from portal.changes import Actor, Change, HeldMemory, create_memory, rewrite_memory
 from portal.models import ACCOUNT_SCOPE, Agent, AgentDefinition, AgentMemory
 from portal.policy import CeilingCode, Growth, Usage, exceeded_ceiling, growth_of
 from portal.recall import (
@@ -33,7 +32,7 @@ from portal.scopes import (
     usage_in,
 )
 from portal.transactions import fetch_in
-from portal.values import EventAction, Status
+from portal.values import EventAction, Status, from_microseconds
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -44,19 +43,19 @@ if TYPE_CHECKING:
 Outcome = Literal["created", "replaced", "unchanged"]
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """A text is held: the memory as it now stands and the usage with it."""
 
     outcome: Outcome
-    memory: AgentMemory
+    memory: HeldMemory
     usage: Usage
     was_withdrawn: bool = False
     """Whether a proposal under the key became personal."""
+    is_beside_fact: bool = False
+    """Whether a confirmed fact has the key too."""
 
 
-@dataclass(frozen=True)
-class NoRoom:
+class NoRoom(NamedTuple):
     """A text does not fit; nothing was written."""
 
     code: CeilingCode
@@ -64,16 +63,22 @@ class NoRoom:
     growth: Growth
 
 
-@dataclass(frozen=True)
-class UnderKey:
+class ConfirmedFact(NamedTuple):
+    """A fact that an administrator confirmed, as far as an answer shows it. It is not locked."""
+
+    id: int
+    content: str
+
+
+class UnderKey(NamedTuple):
     """What is under one key, and concerns one agent, as it stands under the agent's lock."""
 
     key: str
     scope: AgentScope
     usage: Usage
     """What the agent holds and may hold, whatever the key."""
-    held: AgentMemory | None
-    confirmed: AgentMemory | None
+    held: HeldMemory | None
+    confirmed: ConfirmedFact | None
 
     @property
     def owners_agent(self) -> Actor:
@@ -102,22 +107,23 @@ def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
     if not rows:
         return None
     [row] = rows
-    scope, usage, memories = (
-        row[:SCOPE_WIDTH],
-        row[SCOPE_WIDTH:][:USAGE_WIDTH],
-        row[SCOPE_WIDTH + USAGE_WIDTH :],
-    )
-    return UnderKey(
-        key=key,
-        scope=scope_in(scope),
-        usage=usage_in(usage),
-        held=_memory_in(memories[: MEMORIES.width]),
-        confirmed=_memory_in(memories[MEMORIES.width :]),
-    )
-
-
-def _memory_in(row: Sequence[Any]) -> AgentMemory | None:
-    return None if row[0] is None else MEMORIES.read(row)
+    scope = scope_in(row)
+    memory_id, status, content, version, updated_at, *fact = row[SCOPE_WIDTH + USAGE_WIDTH :]
+    confirmed = None if fact[0] is None else ConfirmedFact(*fact)
+    held = None
+    if memory_id is not None:
+        held = HeldMemory(
+            organisation_id=scope.organisation_id,
+            definition_id=scope.definition_id,
+            scope_id=scope.owner_id,
+            memory_key=key,
+            id=memory_id,
+            status=Status(status),
+            content=content,
+            version=version,
+            updated_at=from_microseconds(updated_at),
+        )
+    return UnderKey(key, scope, usage_in(row[SCOPE_WIDTH:]), held, confirmed)
 
 
 def find_rejected(work: Work, under_key: UnderKey) -> AgentMemory | None:
@@ -153,7 +159,16 @@ def _under_key() -> Select[Any]:
 
     return (
         select_scope(is_agent)
-        .add_columns(*usage_columns(used), *held.c, *confirmed.c)
+        .add_columns(
+            *usage_columns(used),
+            held.c.id,
+            held.c.status,
+            held.c.content,
+            held.c.version,
+            held.c.updated_at,
+            confirmed.c.id,
+            confirmed.c.content,
+        )
         .join(
             AgentDefinition,
             and_(
@@ -193,10 +208,10 @@ def hold(work: Work, change: Change, under_key: UnderKey, content: str, status: 
 
     The caller has applied the rules about confirmed and rejected facts.
     """
-    held = under_key.held
-    usage = under_key.usage
+    held, usage = under_key.held, under_key.usage
+    is_beside_fact = under_key.confirmed is not None
     if held is not None and (held.content, held.status) == (content, status):
-        return Held("unchanged", held, usage)
+        return Held("unchanged", held, usage, is_beside_fact=is_beside_fact)
     growth = growth_of(held, content, proposes=status == Status.PROPOSED)
     code = exceeded_ceiling(usage, growth)
     if code is not None:
@@ -205,7 +220,7 @@ def hold(work: Work, change: Change, under_key: UnderKey, content: str, status: 
         created = create_memory(
             work, change, under_key.scope, memory_key=under_key.key, content=content, status=status
         )
-        return Held("created", created, usage.after(growth))
+        return Held("created", created, usage.after(growth), is_beside_fact=is_beside_fact)
     was_withdrawn = held.status == Status.PROPOSED and status == Status.PERSONAL
     rewrite_memory(work, change, held, content=content, status=status)
-    return Held("replaced", held, usage.after(growth), was_withdrawn)
+    return Held("replaced", held, usage.after(growth), was_withdrawn, is_beside_fact)

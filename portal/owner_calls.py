@@ -12,7 +12,7 @@ from portal.changes import Actor, Change, remove_memory
 from portal.errors import KeyAlreadyConfirmed, MemoriesFull, MemoryNotFound
 from portal.holding import NoRoom, find_under_key, hold
 from portal.models import Agent, AgentMemory, Profile
-from portal.recall import HELD, read_memory, select_memories
+from portal.recall import CONFIRMED, HELD, read_memory, select_memories
 from portal.scopes import find_active_profile, find_definition_id, id_of, lock_agent, lock_agent_of
 from portal.values import EventAction, Status
 
@@ -79,18 +79,6 @@ def _lock_held(session: Session, agent_id: int) -> Sequence[AgentMemory]:
             AgentMemory.definition_id == scope.definition_id, AgentMemory.scope_id == scope.owner_id
         )
     ).all()
-
-
-def _complete(session: Session, memory: AgentMemory) -> AgentMemory:
-    """Return a memory that is there, with the people who stated and decided it."""
-    complete = read_memory(
-        session,
-        organisation_id=memory.organisation_id,
-        memory_id=memory.id,
-        statuses=(memory.status,),
-    )
-    assert complete is not None  # noqa: S101 - it was read or written in this transaction
-    return complete
 
 
 class OwnerCalls:
@@ -162,9 +150,21 @@ class OwnerCalls:
         under_key = find_under_key(session, scope.agent_id, rejected.memory_key)
         assert under_key is not None  # noqa: S101 - its agent is locked
         if under_key.held is None and under_key.confirmed is not None:
-            raise KeyAlreadyConfirmed(rejected, _complete(session, under_key.confirmed))
+            confirmed = read_memory(
+                session,
+                organisation_id=scope.organisation_id,
+                memory_id=under_key.confirmed.id,
+                statuses=CONFIRMED,
+            )
+            # Where there is none any more, an administrator removed it since, and nothing is in the way.
+            if confirmed is not None:
+                raise KeyAlreadyConfirmed(rejected, confirmed)
         change = Change(EventAction.KEPT, Actor.profile(owner_id), self._clock())
         held = hold(session, change, under_key, rejected.content, Status.PERSONAL)
         if isinstance(held, NoRoom):
             raise MemoriesFull(rejected)
-        return _complete(session, held.memory)
+        kept = read_memory(
+            session, organisation_id=scope.organisation_id, memory_id=held.memory.id, statuses=HELD
+        )
+        assert kept is not None  # noqa: S101 - it is locked
+        return kept

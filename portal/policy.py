@@ -6,16 +6,16 @@ Whoever asks must hold the lock of the scope that the numbers belong to, see :mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from portal.models import AgentDefinition, AgentMemory, Profile
+    from portal.changes import Memory
+    from portal.models import AgentDefinition, Profile
 
 CeilingCode = Literal["limit_reached", "proposal_limit_reached"]
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """What an agent holds and may hold. Characters are code points of contents."""
 
     memories: int
@@ -38,7 +38,7 @@ class Usage:
 
     def as_json(self) -> dict[str, int]:
         """Return the numbers under the names that the answers use."""
-        return dict(vars(self))
+        return self._asdict()
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class AccountUsage:
     character_limit: int
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """By how much a write changes what an agent holds; negative where it shrinks."""
 
     memories: int
@@ -60,7 +59,7 @@ class Growth:
     proposals: int
 
 
-def growth_of(held: AgentMemory | None, content: str, *, proposes: bool) -> Growth:
+def growth_of(held: Memory | None, content: str, *, proposes: bool) -> Growth:
     """Return what changes when ``content`` takes the place of ``held``, or is new where that is None."""
     was_proposed = held is not None and held.status == "proposed"
     return Growth(
@@ -70,7 +69,7 @@ def growth_of(held: AgentMemory | None, content: str, *, proposes: bool) -> Grow
     )
 
 
-def loss_of(held: AgentMemory) -> Growth:
+def loss_of(held: Memory) -> Growth:
     """Return what changes when ``held`` goes."""
     return Growth(memories=-1, characters=-len(held.content), proposals=-(held.status == "proposed"))
 

@@ -109,6 +109,10 @@ def format_time(moment: dt.datetime) -> str:
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
+quoted: Callable[[str], str] = json.encoder.encode_basestring
+"""Returns a text as JSON text in raw UTF-8."""
+
+
 def as_json(answer: dict[str, Any]) -> str:
     """Return an answer as compact JSON text in raw UTF-8."""
     return _encoder.encode(answer)
@@ -181,11 +185,12 @@ def _objects_on_postgresql(memories: Subquery, time_name: str) -> ColumnElement[
 
 def _as_template(texts: Mapping[str, str | Mapping[str, str]]) -> ColumnElement[str]:
     """Return the SQL text of a JSON object whose values are put in where it has ``%s``."""
-    return _sql(f"'{_object(texts)}'")
+    return _sql(f"'{json_template(texts)}'")
 
 
-def _object(texts: Mapping[str, str | Mapping[str, str]]) -> str:
-    members = {name: text if isinstance(text, str) else _object(text) for name, text in texts.items()}
+def json_template(texts: Mapping[str, str | Mapping[str, str]]) -> str:
+    """Return the compact text of a JSON object, whose values are given as texts, or as objects again."""
+    members = {name: text if isinstance(text, str) else json_template(text) for name, text in texts.items()}
     return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
 
 
@@ -241,7 +246,7 @@ _LIST_TEMPLATE = _as_template({
     "ok": "true",
     "memories": "%s",
     "account_facts": "%s",
-    "usage": dict.fromkeys(Usage.__dataclass_fields__, "%s"),
+    "usage": dict.fromkeys(Usage._fields, "%s"),
 })  # fmt: skip
 
 LIST_ON_SQLITE = _list_on(_objects_on_sqlite, func.printf)

@@ -12,8 +12,7 @@ concurrent inserts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, literal_column, select, true
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 
-@dataclass(frozen=True)
-class AgentScope:
+class AgentScope(NamedTuple):
     """Whose an agent is, as its row says at this moment."""
 
     agent_id: int

@@ -28,6 +28,8 @@ SQLITE_ASK_AGAIN_MS = 40
 
 # Where a session keeps the driver's connection of its transaction.
 DRIVER = "portal_driver"
+# Where a connection keeps for how long it waits, in milliseconds.
+WAITS = "portal_waits"
 
 
 class DriverTransaction(ABC):
@@ -77,6 +79,10 @@ class DriverTransaction(ABC):
 class SqliteTransaction(DriverTransaction):
     """A transaction that has the file's one lock from its beginning, where it writes."""
 
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._driver: Any = self._pooled.dbapi_connection
+
     def begin(self) -> None:
         """Begin as soon as nobody else writes."""
         try:
@@ -86,6 +92,7 @@ class SqliteTransaction(DriverTransaction):
 
     def begin_reading(self) -> None:
         """Begin; what it reads first is the state that it reads."""
+        wait_patiently(self._pooled)
         self.run("BEGIN DEFERRED", {})
 
     def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
@@ -98,7 +105,7 @@ class SqliteTransaction(DriverTransaction):
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
         """Run a statement and return its cursor."""
         try:
-            return self._pooled.cursor().execute(sql, parameters)
+            return self._driver.execute(sql, parameters)
         except sqlite3.Error as exc:
             raise self.translate(sql, exc) from exc
 
@@ -164,7 +171,7 @@ def driver_transaction(engine: Engine) -> DriverTransaction:
 
 def backend_of(work: Work) -> str:
     """Return the kind of database that a transaction is of, ``sqlite`` or ``postgresql``."""
-    dialect = work.dialect if isinstance(work, DriverTransaction) else work.get_bind().dialect
+    dialect = work.get_bind().dialect if isinstance(work, Session) else work.dialect
     return dialect.name
 
 
@@ -192,24 +199,24 @@ def send_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) ->
 
     :param parameters: as in :func:`fetch_in`.
     """
-    if isinstance(work, DriverTransaction):
-        work.send(compile_for_driver(statement, work.dialect.name), parameters)
+    if isinstance(work, Session):
+        _run_in_session(work, statement, parameters)
     else:
-        _run_in(work, statement, parameters)
+        work.send(compile_for_driver(statement, work.dialect.name), parameters)
 
 
 def after_commit(work: Work, call: Callable[[], None]) -> None:
     """Let something happen once the transaction is durable, and not if it is rolled back."""
-    if isinstance(work, DriverTransaction):
-        work.when_committed.append(call)
-    else:
+    if isinstance(work, Session):
         event.listen(work, "after_commit", lambda _: call(), once=True)
+    else:
+        work.when_committed.append(call)
 
 
 def _run_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> Any:
-    if isinstance(work, DriverTransaction):
-        return work.run(compile_for_driver(statement, work.dialect.name), parameters)
-    return _run_in_session(work, statement, parameters)
+    if isinstance(work, Session):
+        return _run_in_session(work, statement, parameters)
+    return work.run(compile_for_driver(statement, work.dialect.name), parameters)
 
 
 def _run_in_session(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:
@@ -254,7 +261,7 @@ def compile_for_driver(statement: Executable, backend: str) -> str:
     return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
 
 
-def begin_writing(connection: Any) -> None:
+def begin_writing(connection: PoolProxiedConnection) -> None:
     """Begin on SQLite as soon as nobody else writes, or fail when the time is up.
 
     SQLite itself asks less and less often, at last ten times a second. Among busy writers whoever has waited
@@ -264,12 +271,25 @@ def begin_writing(connection: Any) -> None:
     :raises sqlite3.OperationalError: others wrote all the time, or the file cannot be written to.
     """
     give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
-    connection.execute(f"PRAGMA busy_timeout = {SQLITE_ASK_AGAIN_MS}")
-    try:
-        while not _has_begun(connection, is_last_try=time.monotonic() >= give_up_at):
-            pass
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
+    _wait_at_most(connection, SQLITE_ASK_AGAIN_MS)
+    while not _has_begun(connection.dbapi_connection, is_last_try=time.monotonic() >= give_up_at):
+        pass
+
+
+def wait_patiently(connection: PoolProxiedConnection) -> None:
+    """Let a connection to SQLite that may just have written wait for locks as long as any other.
+
+    Whoever takes one from the pool and does not begin to write says so first.
+    """
+    _wait_at_most(connection, SQLITE_BUSY_TIMEOUT_MS)
+
+
+def _wait_at_most(connection: PoolProxiedConnection, milliseconds: int) -> None:
+    # It is noted with the connection, because to tell SQLite again costs as much as a short statement.
+    if connection.info.get(WAITS) != milliseconds:
+        driver: Any = connection.dbapi_connection
+        driver.execute(f"PRAGMA busy_timeout = {milliseconds}")
+        connection.info[WAITS] = milliseconds
 
 
 def _has_begun(connection: Any, *, is_last_try: bool) -> bool:

@@ -51,7 +51,7 @@ def as_stored(value: object) -> object:
     """Return a value of one of our columns as drivers take it: times as microseconds, words as plain text."""
     if isinstance(value, dt.datetime):
         return to_microseconds(value)
-    return value.value if isinstance(value, StrEnum) else value
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 class Status(StrEnum):

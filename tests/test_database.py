@@ -154,7 +154,6 @@ def test_all_threads_get_one_engine(database: Database) -> None:
     [
         ("journal_mode", "wal"),
         ("synchronous", 2),
-        ("busy_timeout", 10_000),
         ("foreign_keys", 1),
         ("secure_delete", 1),
         ("page_size", 8192),
@@ -169,6 +168,21 @@ def test_each_sqlite_connection_is_set_to(sqlite_database: Database, pragma: str
 
     assert sqlite_database.read(ask_twice) == [value, value]
     assert sqlite_database.write(lambda session: session.scalar(question)) == value
+
+
+def test_a_connection_that_wrote_waits_as_long_as_any_to_read(sqlite_database: Database) -> None:
+    question = text("PRAGMA busy_timeout")
+
+    def waits() -> int:
+        return sqlite_database.write(lambda session: session.scalar(question) or 0)
+
+    # Whoever writes asks again by themselves.
+    assert waits() == 40
+    assert sqlite_database.read(lambda session: session.scalar(question)) == 10_000
+    assert waits() == 40
+    assert sqlite_database.fetch_rows(question, {}) == [(10_000,)]
+    assert waits() == 40
+    assert sqlite_database.read_on_driver(lambda work: fetch_in(work, question, {})) == [(10_000,)]
 
 
 def test_a_new_file_is_its_owners_alone_whatever_the_umask_says(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Engine
 from portal.database import Database
 from portal.errors import MaintenanceFailed
 from portal.models import Base
+from portal.transactions import wait_patiently
 
 
 def vacuum(database: Database) -> None:
@@ -27,6 +28,7 @@ def vacuum(database: Database) -> None:
 def _vacuum_sqlite(engine: Engine) -> None:
     connection = engine.raw_connection()
     try:
+        wait_patiently(connection)
         cursor = connection.cursor()
         cursor.execute("VACUUM")
         # The log still holds pages as they were. This writes it back and cuts it to nothing.

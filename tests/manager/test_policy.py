@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,7 +66,7 @@ def test_a_ceiling_is_exact(growth: Growth, code: str | None) -> None:
     ids=str,
 )
 def test_a_full_ceiling_refuses_growth_alone(full: dict[str, int], growth: Growth, code: str | None) -> None:
-    assert exceeded_ceiling(replace(USAGE, **full), growth) == code
+    assert exceeded_ceiling(USAGE._replace(**full), growth) == code
 
 
 small = st.integers(0, 6)

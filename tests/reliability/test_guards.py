@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from portal.changes import Actor, Change, decide_memory, remove_memory, reopen_memory, rewrite_memory
@@ -73,3 +75,36 @@ def test_a_limit_is_lowered_only_when_whoever_has_read_it_is_done(database: Data
     thread.join()
     assert is_lowered.is_set()
     assert_invariants(database)
+
+
+@pytest.mark.postgres
+def test_a_fact_that_goes_while_it_is_read_keeps_nobody_from_keeping_theirs(
+    postgres_database: Database,
+) -> None:
+    personas, manager = create_personas(postgres_database), AgentMemoryManager(postgres_database)
+    acme, root = personas.acme, personas.root
+
+    for owner in (personas.ada, personas.bob):
+        manager.propose_account_fact(personas.agent(owner), "hours", f"as {owner.name} knows them")
+    mine, theirs = (
+        manager.decide_account_fact(fact.id, acme, root, action, expected_version=fact.version)
+        for fact, action in zip(
+            manager.find_proposed_account_facts(acme, "support"), ("reject", "confirm"), strict=True
+        )
+    )
+    went: list[int] = []
+
+    def remove_it(*executed: Any) -> None:
+        # The statement that would show the fact has its id among its values.
+        if theirs.id in executed[3].values() and not went:
+            went.append(theirs.id)
+            manager.delete_memory(theirs.id, acme, deleted_by=root)
+
+    event.listen(Engine, "before_cursor_execute", remove_it)
+    try:
+        kept = manager.keep_own_memory(mine.id, personas.ada)
+    finally:
+        event.remove(Engine, "before_cursor_execute", remove_it)
+    assert went == [theirs.id]
+    assert (kept.status, kept.content) == (Status.PERSONAL, mine.content)
+    assert_invariants(postgres_database)

@@ -82,4 +82,9 @@ def test_the_page_asks_the_database_five_things(portal: Portal, root: Visitor) -
     asked = [statement for statement in seen if statement.startswith(("SELECT", "WITH"))]
     assert len(asked) == len(STATEMENTS)
     assert all(word in statement for word, statement in zip(STATEMENTS, asked, strict=True))
-    assert [statement for statement in seen if statement not in asked] == ["BEGIN DEFERRED", "ROLLBACK"]
+    others = [statement for statement in seen if statement not in asked]
+    # A connection that wrote last is told once how long a read may wait.
+    assert [other for other in others if not other.startswith("PRAGMA busy_timeout")] == [
+        "BEGIN DEFERRED",
+        "ROLLBACK",
+    ]
