@@ -15,7 +15,7 @@ from multiprocessing.synchronize import Barrier
 
 from sqlalchemy.exc import DBAPIError
 
-from bench.floors import floor_of
+from bench.floors import SqliteFloor, floor_of
 from bench.readers import agent, any_key, new_text, reading
 from bench.worlds import World
 
@@ -92,6 +92,15 @@ def upsert_for_a_while(world: World, number: int, seconds: float) -> Written:
     floor = floor_of(world)
     try:
         return _for_a_while(lambda: floor.upsert(number, any_key(), new_text()), seconds)
+    finally:
+        floor.close()
+
+
+def replace_for_a_while(world: World, number: int, seconds: float) -> Written:
+    """Replace by hand what an agent of this process's own holds, on SQLite."""
+    floor = SqliteFloor(world)
+    try:
+        return _for_a_while(lambda: floor.replace(number, any_key(), new_text()), seconds)
     finally:
         floor.close()
 

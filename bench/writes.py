@@ -9,7 +9,15 @@ from portal.models import AgentMemory
 from sqlalchemy import func, select
 
 from bench import peers
-from bench.crowd import WRITERS, at_once, fill_up, remember_for_a_while, upsert_for_a_while, writers
+from bench.crowd import (
+    WRITERS,
+    at_once,
+    fill_up,
+    remember_for_a_while,
+    replace_for_a_while,
+    upsert_for_a_while,
+    writers,
+)
 from bench.floors import PostgresFloor, SqliteFloor
 from bench.readers import Reader, agent, any_key, new_text, reading
 from bench.results import Line, Table, at_least, at_most
@@ -80,6 +88,9 @@ def measure_eight(world: World, *, turns: int, seconds: float) -> Table:
     kind = "SQLite" if world.url.startswith("sqlite") else "PostgreSQL"
     upserts, remembers = f"{WRITERS} processes, {UPSERT} at a time", f"{WRITERS} processes, {REMEMBER}"
     works = {upserts: upsert_for_a_while, remembers: remember_for_a_while}
+    by_hand = f"{WRITERS} processes, {BY_HAND}"
+    if kind == "SQLite":
+        works[by_hand] = replace_for_a_while
     totals = dict.fromkeys(works, 0)
     locked = 0
     with writers() as pool:
@@ -100,6 +111,8 @@ def measure_eight(world: World, *, turns: int, seconds: float) -> Table:
         Line("P-8", "“database is locked”, and other errors", locked + sum(each.locked for each in filled),
              "writes", sum(totals.values()), "times", at_most(0)),
     ]  # fmt: skip
+    if by_hand in rates:
+        table.lines.append(Line("", by_hand, rates[by_hand], upserts, rates[upserts], "commits/s"))
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flask import Flask
-from jinja2 import StrictUndefined
+from jinja2 import BytecodeCache, StrictUndefined
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from portal import logs
@@ -24,12 +24,15 @@ from portal.web.services import EXTENSION, Services, db
 from portal.web.template_code import PageEnvironment
 
 
-def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
+def create_app(
+    settings: Settings, *, clock: Clock = utc_now, compiled_templates: BytecodeCache | None = None
+) -> Flask:
     """Return the portal as a WSGI application.
 
     Nothing is connected until the first request that needs the database.
 
     :param clock: gives the time now, aware and in UTC.
+    :param compiled_templates: keeps them from one application to the next, where several are made.
     """
     app = Flask(
         __name__,
@@ -40,7 +43,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now) -> Flask:
     database = Database(settings.database_url)
     app.extensions[EXTENSION] = Services.over(database, settings, clock)
     _configure(app, settings, database)
-    _set_up_templates(app)
+    _set_up_templates(app, compiled_templates)
     _set_up_addresses(app)
     # The log comes first, so that what the guard refuses is in it too.
     for part in (request_log, assets, guard, auth, errors, filters, fragments, headers, metrics):
@@ -77,7 +80,7 @@ def _configure(app: Flask, settings: Settings, database: Database) -> None:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
 
 
-def _set_up_templates(app: Flask) -> None:
+def _set_up_templates(app: Flask, compiled: BytecodeCache | None) -> None:
     app.jinja_environment = PageEnvironment
     app.jinja_options = {
         # By default the ending of a template's name decides.
@@ -86,6 +89,7 @@ def _set_up_templates(app: Flask) -> None:
         "trim_blocks": True,
         "lstrip_blocks": True,
         "extensions": [InlineExtension],
+        "bytecode_cache": compiled,
     }
 
 

@@ -56,9 +56,8 @@ class PortalTwins(Twins):
     def __init__(self, database: Database, templates: BytecodeCache) -> None:
         super().__init__(database)
         settings = Settings(secret_key=SECRET_KEY, database_url=database.url, public_url=HERE)
-        self.app = create_app(settings, clock=self.clock)
+        self.app = create_app(settings, clock=self.clock, compiled_templates=templates)
         self.app.testing = True
-        self.app.jinja_env.bytecode_cache = templates
         self.visitors = {name: Visitor(self.app) for name in PEOPLE}
         give_everybody_a_password(database)
         for name in PEOPLE:

@@ -146,9 +146,8 @@ def running_portal(
     personas = create_personas(database, clock=clock)
     give_everybody_a_password(database)
     chosen = settings or Settings(secret_key=SECRET_KEY, database_url=database.url, public_url=HERE)
-    app = create_app(chosen, clock=clock)
+    app = create_app(chosen, clock=clock, compiled_templates=templates)
     app.testing = True
-    app.jinja_env.bytecode_cache = templates
     portal = Portal(app, personas, AgentMemoryManager(database, clock=clock), clock)
     yield portal
     portal.database.dispose()
