@@ -15,6 +15,13 @@ from tests.databases import BOTH_KINDS, Databases, SqliteFiles, databases_of_kin
 from tests.postgres import PostgresMissing, PostgresServer
 
 
+# After everybody else has sorted and marked them.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def do_without(reason: str, *, required_by: str) -> NoReturn:
     """Skip a test for want of a program, or fail it where the environment says that it must run."""
     if os.environ.get(required_by) == "1":

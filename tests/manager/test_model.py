@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -10,6 +11,7 @@ from tests.manager.machine import ManagerMachine
 from tests.scale import at_scale
 
 
+@pytest.mark.long
 def test_the_manager_does_what_the_model_does(database: Database) -> None:
     conversations, steps = (at_scale(300), 50) if database.is_sqlite else (at_scale(60), 30)
 

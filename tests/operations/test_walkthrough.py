@@ -114,6 +114,7 @@ def operator(tmp_path: Path, postgres_server: PostgresServer) -> Iterator[Operat
     found.do("dropdb --if-exists --force portal && dropuser --if-exists portal_app")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_an_operator_gets_everything_back(operator: Operator) -> None:
     blocks = [block for block in blocks_of(DOCUMENT) if block.language == "sh"]

@@ -266,6 +266,7 @@ def restore(people: Personas) -> None:
         people.directory.set_role(person, person.role)
 
 
+@pytest.mark.long
 def test_nothing_that_anybody_sends_is_a_fault_a_leak_or_in_the_log(portal: Portal) -> None:
     surface = explore(portal)
     # Whoever has a link that is good may see whose it is; so that it is good no more.
