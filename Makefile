@@ -30,7 +30,7 @@ PYTEST := -m pytest --numprocesses $(WORKERS) --dist worksteal
 # Everything but the pages and the commands is covered in every branch, by these tests alone: watched, a test takes
 # half as long again, and longer where it starts programs.
 CORE := portal/*.py,portal/directory/*.py
-PROGRAMS := conventions demo layers runtimes wheel whole_job
+PROGRAMS := conventions layers runtimes wheel whole_job
 WATCHED := tests/directory tests/manager tests/migrations tests/performance tests/reliability \
 	tests/operations/test_logs.py tests/operations/test_serving.py \
 	$(filter-out $(PROGRAMS:%=tests/test_%.py),$(wildcard tests/test_*.py))
