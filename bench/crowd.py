@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing.pool import Pool
 from multiprocessing.synchronize import Barrier
@@ -89,20 +89,14 @@ def remember_for_a_while(world: World, number: int, seconds: float) -> Written:
 
 def upsert_for_a_while(world: World, number: int, seconds: float) -> Written:
     """Upsert with the driver alone."""
-    floor = floor_of(world)
-    try:
+    with closing(floor_of(world)) as floor:
         return _for_a_while(lambda: floor.upsert(number, any_key(), new_text()), seconds)
-    finally:
-        floor.close()
 
 
 def replace_for_a_while(world: World, number: int, seconds: float) -> Written:
     """Replace by hand what an agent of this process's own holds, on SQLite."""
-    floor = SqliteFloor(world)
-    try:
+    with closing(SqliteFloor(world)) as floor:
         return _for_a_while(lambda: floor.replace(number, any_key(), new_text()), seconds)
-    finally:
-        floor.close()
 
 
 def fill_up(world: World, number: int, _seconds: float) -> Written:

@@ -12,12 +12,22 @@ import click
 
 from portal.cli.refusals import ClearErrors
 
-SETTING_UP = {"upgrade": "operations", "organisation": "setup", "profile": "people", "definition": "setup"}
-AGENTS = {"memory": "memory", "mcp": "memory"}
-SERVING = {"demo": "demo", "serve": "serving"}
-OPERATIONS = dict.fromkeys(("check", "backup", "restore", "export", "events", "vacuum"), "operations")
-
-MODULES = SETTING_UP | AGENTS | SERVING | OPERATIONS
+MODULES = {
+    "backup": "operations",
+    "check": "operations",
+    "definition": "setup",
+    "demo": "demo",
+    "events": "operations",
+    "export": "operations",
+    "mcp": "memory",
+    "memory": "memory",
+    "organisation": "setup",
+    "profile": "people",
+    "restore": "operations",
+    "serve": "serving",
+    "upgrade": "operations",
+    "vacuum": "operations",
+}
 """In which module of this package each command stands, under its own name."""
 
 
