@@ -13,9 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeAlias
 
 from portal.errors import InvalidInput
 from portal.serving import gunicorn_command
@@ -29,6 +30,8 @@ POLL_SECONDS = 0.05
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+Handler: TypeAlias = Callable[[int, FrameType | None], None] | signal.Handlers
+
 
 class ServerEnded(Exception):
     """The server ended by itself; it said why on standard error."""
@@ -36,27 +39,46 @@ class ServerEnded(Exception):
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let every signal that asks this program to end raise ``KeyboardInterrupt``, as Ctrl-C does."""
+    """Let every signal that asks this program to end raise ``KeyboardInterrupt``, as Ctrl-C does.
+
+    Each does so, and not only the first: Python may drop what is raised while it runs a callback of its own.
+    """
 
     def interrupt(_signal_number: int, _frame: FrameType | None) -> None:
-        # What is cleaned up from here on must not be interrupted by an impatient second Ctrl-C.
-        for number in STOP_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
+    with _handling_signals_by(interrupt):
+        yield
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep an impatient second Ctrl-C from what is cleaned up."""
+    with _handling_signals_by(signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def _handling_signals_by(
+    handler: Callable[[int, FrameType | None], None] | signal.Handlers,
+) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in STOP_SIGNALS}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 @contextmanager
 def throw_away_database() -> Iterator[str]:
     """Give the URL of a database that has no file yet, and is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="portal-demo-") as folder:
-        yield f"sqlite:///{folder}/demo.db"
+    folder = tempfile.TemporaryDirectory(prefix="portal-demo-")
+    try:
+        yield f"sqlite:///{folder.name}/demo.db"
+    finally:
+        with undisturbed():
+            folder.cleanup()
 
 
 @contextmanager
@@ -79,7 +101,8 @@ def server(database_url: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        _stop(process)
+        with undisturbed():
+            _stop(process)
 
 
 def require_free(port: int) -> None:
