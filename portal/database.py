@@ -24,17 +24,17 @@ from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session
 
-from portal.errors import InvalidInput
-from portal.transactions import (
+from portal.connections import (
     SQLITE_BUSY_TIMEOUT_MS,
-    DriverTransaction,
+    WAITS,
+    DriverConnections,
+    KeptConnections,
     as_sqlalchemy_error,
     begin_writing,
-    compile_for_driver,
-    connect_driver,
-    driver_transaction,
     wait_patiently,
 )
+from portal.errors import InvalidInput
+from portal.transactions import DriverTransaction, compile_for_driver, driver_transaction
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -70,12 +70,17 @@ BEGIN = "portal_begin"
 
 @dataclass(frozen=True)
 class _Engines:
-    """One pool of connections under three names, each with its own way to begin."""
+    """One pool under two names, each with its own way to begin, and what works on the driver itself."""
 
     pid: int
-    single: Engine
     read: Engine
     write: Engine
+    driver: DriverConnections
+
+    def dispose(self, *, close: bool) -> None:
+        """Forget every connection that nobody uses, and close it if ``close`` says so."""
+        self.read.dispose(close=close)
+        self.driver.close()
 
 
 class Database:
@@ -126,21 +131,21 @@ class Database:
             # On SQLite whatever this process still has open counts as a lock that it does not have (POSIX
             # locks are not inherited), and the parent, closing last, would delete the log that we write:
             # https://www.sqlite.org/howtocorrupt.html#_carrying_an_open_database_across_a_fork_
-            self._made.read.dispose(close=self.is_sqlite)
+            self._made.dispose(close=self.is_sqlite)
         engine = tune_engine(create_engine(self._url, **_engine_options(self._url)))
         if self.is_sqlite:
             _warn_of_reset_bug(sqlite3.sqlite_version_info)
             return _Engines(
                 pid=os.getpid(),
-                single=engine,
                 read=engine.execution_options(**{BEGIN: "DEFERRED"}),
                 write=engine.execution_options(**{BEGIN: "IMMEDIATE"}),
+                driver=KeptConnections(engine),
             )
         return _Engines(
             pid=os.getpid(),
-            single=engine,
             read=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
             write=engine.execution_options(isolation_level="READ COMMITTED"),
+            driver=DriverConnections(engine),
         )
 
     def fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -160,20 +165,21 @@ class Database:
             return self._fetch_rows(statement, parameters)
 
     def _fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        engine = self._engines.single
-        sql = compile_for_driver(statement, self._url.get_backend_name())
-        connection = connect_driver(engine)
+        connections = self._engines.driver
+        dialect = connections.engine.dialect
+        sql = compile_for_driver(statement, dialect.name)
+        connection = connections.take()
         try:
             if self.is_sqlite:
                 wait_patiently(connection)
             rows: list[tuple[Any, ...]] = connection.cursor().execute(sql, parameters).fetchall()
-        except engine.dialect.loaded_dbapi.Error as exc:
-            is_gone = engine.dialect.is_disconnect(exc, connection, None)
+        except dialect.loaded_dbapi.Error as exc:
+            is_gone = dialect.is_disconnect(exc, connection, None)
             if is_gone:
                 connection.invalidate(exc)
-            raise as_sqlalchemy_error(engine.dialect, sql, exc, is_gone=is_gone) from exc
+            raise as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
         finally:
-            connection.close()
+            connections.give_back(connection)
         return rows
 
     def read(self, work: Callable[[Session], Result]) -> Result:
@@ -192,9 +198,11 @@ class Database:
         transaction = self._make_transaction()
         try:
             transaction.begin_reading()
-            return work(transaction)
+            result = work(transaction)
+            transaction.commit()
         finally:
             transaction.close()
+        return result
 
     def write(self, work: Callable[[Session], Result]) -> Result:
         """Call ``work`` with a session in one writing transaction, and return after COMMIT returned.
@@ -236,7 +244,7 @@ class Database:
         return result
 
     def _make_transaction(self) -> DriverTransaction:
-        return driver_transaction(self._engines.single)
+        return driver_transaction(self._engines.driver)
 
     def upgrade(self, revision: str = "head") -> None:
         """Create the schema, or bring it up to date, in one transaction.
@@ -259,7 +267,7 @@ class Database:
         """Close every pooled connection of this process. The next use opens new ones."""
         with self._lock:
             if self._made is not None:
-                self._made.read.dispose(close=self.is_sqlite or self._made.pid == os.getpid())
+                self._made.dispose(close=self.is_sqlite or self._made.pid == os.getpid())
                 self._made = None
 
 
@@ -373,12 +381,13 @@ def _ping_after_idleness(
         raise InvalidatePoolError from exc
 
 
-def _set_pragmas(connection: DBAPIConnection, _record: object) -> None:
+def _set_pragmas(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     # The page size counts only for a file that has no table yet. 8 KiB hold the longest content.
     cursor.execute("PRAGMA page_size = 8192")
     # What follows may have to wait; later each use says for how long.
     cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_TIMEOUT_MS}")
+    record.info[WAITS] = SQLITE_BUSY_TIMEOUT_MS
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")

@@ -9,36 +9,31 @@ end cost as much again.
 from __future__ import annotations
 
 import sqlite3
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import Engine, Executable, event, make_url
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Executable, event, make_url
 from sqlalchemy.orm import Session
 
-if TYPE_CHECKING:
-    from sqlalchemy import PoolProxiedConnection
-    from sqlalchemy.engine.interfaces import Dialect
+from portal.connections import DriverConnections, as_sqlalchemy_error, begin_writing, wait_patiently
 
-SQLITE_BUSY_TIMEOUT_MS = 10_000
-SQLITE_ASK_AGAIN_MS = 40
+if TYPE_CHECKING:
+    from sqlalchemy.exc import DBAPIError
 
 # Where a session keeps the driver's connection of its transaction.
 DRIVER = "portal_driver"
-# Where a connection keeps for how long it waits, in milliseconds.
-WAITS = "portal_waits"
 
 
 class DriverTransaction(ABC):
-    """One transaction on a connection of the pool. It fails with the errors of SQLAlchemy."""
+    """One transaction on a connection of the driver's own. It fails with the errors of SQLAlchemy."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.dialect = engine.dialect
+    def __init__(self, connections: DriverConnections) -> None:
+        self.dialect = connections.engine.dialect
         self.when_committed: list[Callable[[], None]] = []
-        self._pooled = connect_driver(engine)
+        self._connections = connections
+        self._pooled = connections.take()
 
     @abstractmethod
     def begin(self) -> None:
@@ -65,8 +60,8 @@ class DriverTransaction(ABC):
         """Return once everything is durable."""
 
     def close(self) -> None:
-        """Give the connection back to the pool, which rolls back what was not committed."""
-        self._pooled.close()
+        """Give the connection back. What was not committed is rolled back."""
+        self._connections.give_back(self._pooled)
 
     def translate(self, sql: str, error: Exception) -> DBAPIError:
         """Return the driver's error as SQLAlchemy's, having let go of a connection that is lost."""
@@ -79,8 +74,8 @@ class DriverTransaction(ABC):
 class SqliteTransaction(DriverTransaction):
     """A transaction that has the file's one lock from its beginning, where it writes."""
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, connections: DriverConnections) -> None:
+        super().__init__(connections)
         self._driver: Any = self._pooled.dbapi_connection
 
     def begin(self) -> None:
@@ -121,8 +116,8 @@ class PostgresTransaction(DriverTransaction):
     snapshot of its own: https://www.psycopg.org/psycopg3/docs/advanced/pipeline.html
     """
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, connections: DriverConnections) -> None:
+        super().__init__(connections)
         self._waiting: list[tuple[str, Mapping[str, Any]]] = []
 
     def begin(self) -> None:
@@ -164,9 +159,10 @@ Work: TypeAlias = Session | DriverTransaction
 """A transaction in which something is read and written, with a session or without."""
 
 
-def driver_transaction(engine: Engine) -> DriverTransaction:
-    """Return a transaction on a connection of an engine's pool, which has not begun."""
-    return SqliteTransaction(engine) if engine.dialect.name == "sqlite" else PostgresTransaction(engine)
+def driver_transaction(connections: DriverConnections) -> DriverTransaction:
+    """Return a transaction that has not begun, on one of these connections."""
+    is_sqlite = connections.engine.dialect.name == "sqlite"
+    return SqliteTransaction(connections) if is_sqlite else PostgresTransaction(connections)
 
 
 def backend_of(work: Work) -> str:
@@ -235,22 +231,6 @@ def _run_in_session(session: Session, statement: Executable, parameters: Mapping
         raise as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
 
 
-def connect_driver(engine: Engine) -> PoolProxiedConnection:
-    """Return a connection of the pool. Where there can be none, it fails with an error of SQLAlchemy's."""
-    try:
-        return engine.raw_connection()
-    except engine.dialect.loaded_dbapi.Error as exc:
-        raise as_sqlalchemy_error(engine.dialect, None, exc, is_gone=False) from exc
-
-
-def as_sqlalchemy_error(dialect: Dialect, sql: str | None, error: Any, *, is_gone: bool) -> DBAPIError:
-    """Return the driver's error as SQLAlchemy raises it."""
-    found: Any = DBAPIError.instance(
-        sql, None, error, dialect.loaded_dbapi.Error, connection_invalidated=is_gone
-    )
-    return found  # type: ignore[no-any-return]
-
-
 @cache
 def compile_for_driver(statement: Executable, backend: str) -> str:
     """Return the SQL of a statement in the words of a driver, which binds by name."""
@@ -259,45 +239,3 @@ def compile_for_driver(statement: Executable, backend: str) -> str:
     else:
         dialect = make_url("postgresql+psycopg://").get_dialect()()
     return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
-
-
-def begin_writing(connection: PoolProxiedConnection) -> None:
-    """Begin on SQLite as soon as nobody else writes, or fail when the time is up.
-
-    SQLite itself asks less and less often, at last ten times a second. Among busy writers whoever has waited
-    long is then passed by newcomers until the time is up (with eight of them it happened within half a
-    minute), so the waiting begins anew again and again.
-
-    :raises sqlite3.OperationalError: others wrote all the time, or the file cannot be written to.
-    """
-    give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
-    _wait_at_most(connection, SQLITE_ASK_AGAIN_MS)
-    while not _has_begun(connection.dbapi_connection, is_last_try=time.monotonic() >= give_up_at):
-        pass
-
-
-def wait_patiently(connection: PoolProxiedConnection) -> None:
-    """Let a connection to SQLite that may just have written wait for locks as long as any other.
-
-    Whoever takes one from the pool and does not begin to write says so first.
-    """
-    _wait_at_most(connection, SQLITE_BUSY_TIMEOUT_MS)
-
-
-def _wait_at_most(connection: PoolProxiedConnection, milliseconds: int) -> None:
-    # It is noted with the connection, because to tell SQLite again costs as much as a short statement.
-    if connection.info.get(WAITS) != milliseconds:
-        driver: Any = connection.dbapi_connection
-        driver.execute(f"PRAGMA busy_timeout = {milliseconds}")
-        connection.info[WAITS] = milliseconds
-
-
-def _has_begun(connection: Any, *, is_last_try: bool) -> bool:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY and not is_last_try:
-            return False
-        raise
-    return True

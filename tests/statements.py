@@ -41,17 +41,12 @@ def statements(database: Database) -> Iterator[list[Statement]]:
         else:
             connection.cursor_factory = SeenCursor
 
-    def leave(connection: Any, *_: object) -> None:
-        if database.is_sqlite:
-            connection.set_trace_callback(None)
-        else:
-            connection.cursor_factory = psycopg.Cursor
-
+    # What is open now would not be watched, and what is watched now ends here.
+    database.dispose()
     pool = database.engine.pool
     event.listen(pool, "checkout", watch)
-    event.listen(pool, "checkin", leave)
     try:
         yield seen
     finally:
         event.remove(pool, "checkout", watch)
-        event.remove(pool, "checkin", leave)
+        database.dispose()

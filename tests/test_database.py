@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, bindparam, delete, func, insert, select, text
+from sqlalchemy import Engine, bindparam, delete, event, func, insert, select, text
 from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
@@ -208,7 +208,7 @@ def test_what_is_deleted_is_overwritten_in_the_file(sqlite_database: Database) -
 
 
 def trace(database: Database) -> list[str]:
-    """Return a list that fills with what the one connection of a fresh pool runs, settings aside."""
+    """Return a list that fills with what every new connection runs, settings aside. There are no others."""
     database.dispose()
     statements: list[str] = []
 
@@ -216,9 +216,10 @@ def trace(database: Database) -> list[str]:
         if not statement.startswith("PRAGMA"):
             statements.append(statement)
 
-    with database.engine.connect() as connection:
-        connection.connection.driver_connection.set_trace_callback(note)  # type: ignore[union-attr]
-    statements.clear()
+    event.listen(database.engine.pool, "connect", lambda connection, _: connection.set_trace_callback(note))
+    # The first connection is also asked what it is of.
+    with database.engine.connect():
+        statements.clear()
     return statements
 
 
@@ -285,7 +286,7 @@ def test_whoever_waits_to_write_asks_again_and_again(sqlite_database: Database) 
 def test_whoever_waits_too_long_to_write_is_told_so_and_can_go_on(
     sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portal.transactions.SQLITE_BUSY_TIMEOUT_MS", 200)
+    monkeypatch.setattr("portal.connections.SQLITE_BUSY_TIMEOUT_MS", 200)
     thread = hold(sqlite_database, 1)
     with pytest.raises(OperationalError, match="database is locked"):
         sqlite_database.write(count_organisations)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, Engine
 
+from portal.connections import wait_patiently
 from portal.database import Database
 from portal.errors import MaintenanceFailed
 from portal.models import Base
-from portal.transactions import wait_patiently
 
 
 def vacuum(database: Database) -> None:

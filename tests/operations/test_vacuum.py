@@ -131,7 +131,7 @@ def test_what_is_read_all_the_time_cannot_be_emptied(
     sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_personas(sqlite_database)
-    monkeypatch.setattr("portal.transactions.SQLITE_BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("portal.connections.SQLITE_BUSY_TIMEOUT_MS", 50)
     with opened(sqlite_database.url) as impatient, sqlite_database.engine.connect() as reader:
         reader.execute(text("SELECT count(*) FROM profile"))
         with pytest.raises(MaintenanceFailed, match="the log is in use"):

@@ -13,6 +13,7 @@ from sqlalchemy import CursorResult, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from portal.connections import DriverConnections
 from portal.database import Database, _Engines
 from portal.manager import AgentMemoryManager
 from portal.transactions import SqliteTransaction
@@ -45,10 +46,10 @@ class DriverDefaults(Database):
 
     def _make_engines(self) -> _Engines:
         engine = create_engine(self._url)
-        return _Engines(os.getpid(), engine, engine, engine)
+        return _Engines(os.getpid(), engine, engine, DriverConnections(engine))
 
     def _make_transaction(self) -> LateTransaction:
-        return LateTransaction(self._engines.single)
+        return LateTransaction(self._engines.driver)
 
 
 class DeferredTransaction(SqliteTransaction):
@@ -66,7 +67,7 @@ class DeferredWrites(Database):
         return replace(made, write=made.read)
 
     def _make_transaction(self) -> DeferredTransaction:
-        return DeferredTransaction(self._engines.single)
+        return DeferredTransaction(self._engines.driver)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from werkzeug.test import TestResponse
 
+from portal import connections
 from portal import database as database_module
-from portal import transactions
 from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import Agent
@@ -47,7 +47,7 @@ Fault = Callable[[Portal], AbstractContextManager[None]]
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for locks as long as people do only at full size."""
     if SCALE < FULL:
-        monkeypatch.setattr(transactions, "SQLITE_BUSY_TIMEOUT_MS", 300)
+        monkeypatch.setattr(connections, "SQLITE_BUSY_TIMEOUT_MS", 300)
         monkeypatch.setattr(database_module, "POSTGRES_LOCK_TIMEOUT_MS", 300)
 
 

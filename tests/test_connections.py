@@ -1,0 +1,114 @@
+"""The connections on which the driver works by itself: who gets one, and what becomes of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import PoolProxiedConnection, text
+from sqlalchemy.exc import DBAPIError
+
+from portal.connections import SQLITE_IDLE_CONNECTIONS, KeptConnections
+from portal.database import Database
+from portal.transactions import DriverTransaction, fetch_in
+
+WAITS = text("PRAGMA busy_timeout")
+
+
+@pytest.fixture
+def kept(sqlite_database: Database) -> Iterator[KeptConnections]:
+    connections = KeptConnections(sqlite_database.engine)
+    yield connections
+    connections.close()
+
+
+def driver_of(connection: PoolProxiedConnection) -> sqlite3.Connection:
+    driver: Any = connection.dbapi_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
+
+
+def is_open(driver: sqlite3.Connection) -> bool:
+    try:
+        driver.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return False
+    return True
+
+
+def test_the_connection_that_was_given_back_last_is_taken_first(kept: KeptConnections) -> None:
+    first, second = kept.take(), kept.take()
+    assert driver_of(first) is not driver_of(second)
+    kept.give_back(first)
+    kept.give_back(second)
+    assert kept.take() is second
+    assert kept.take() is first
+
+
+def test_one_that_is_kept_is_set_up_as_the_pools_are_and_takes_no_place_among_them(
+    kept: KeptConnections,
+) -> None:
+    taken = [kept.take() for _ in range(20)]
+    assert kept.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+    assert {driver_of(each).execute("PRAGMA synchronous").fetchone() for each in taken} == {(2,)}
+    for each in taken:
+        kept.give_back(each)
+
+
+def test_no_more_are_kept_than_may_be(kept: KeptConnections) -> None:
+    taken = [kept.take() for _ in range(SQLITE_IDLE_CONNECTIONS + 2)]
+    drivers = [driver_of(each) for each in taken]
+    for each in taken:
+        kept.give_back(each)
+    assert list(map(is_open, drivers)) == [True] * SQLITE_IDLE_CONNECTIONS + [False] * 2
+
+
+def test_one_whose_transaction_is_not_over_is_closed_and_what_it_wrote_is_gone(
+    kept: KeptConnections,
+) -> None:
+    connection = kept.take()
+    driver = driver_of(connection)
+    driver.execute("BEGIN IMMEDIATE")
+    driver.execute("DELETE FROM alembic_version")
+    kept.give_back(connection)
+    assert not is_open(driver)
+    other = driver_of(kept.take())
+    assert other.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,)
+    other.close()
+
+
+def test_whoever_is_still_at_work_when_the_others_are_closed_is_closed_afterwards(
+    kept: KeptConnections,
+) -> None:
+    idle, at_work = kept.take(), kept.take()
+    drivers = driver_of(idle), driver_of(at_work)
+    kept.give_back(idle)
+    kept.close()
+    assert list(map(is_open, drivers)) == [False, True]
+    kept.give_back(at_work)
+    assert list(map(is_open, drivers)) == [False, False]
+
+
+def test_a_database_lets_go_of_what_it_kept(sqlite_database: Database) -> None:
+    def driver(work: DriverTransaction) -> Any:
+        return driver_of(work._pooled)  # noqa: SLF001 - which one it is cannot be seen from outside
+
+    first = sqlite_database.read_on_driver(driver)
+    assert sqlite_database.write_on_driver(driver) is first
+    sqlite_database.dispose()
+    assert not is_open(first)
+    assert sqlite_database.read_on_driver(driver) is not first
+
+
+def test_a_connection_that_somebody_closed_is_replaced(sqlite_database: Database) -> None:
+    def close(work: DriverTransaction) -> None:
+        driver_of(work._pooled).close()  # noqa: SLF001 - nothing of ours does this
+        fetch_in(work, WAITS, {})
+
+    with pytest.raises(DBAPIError) as refusal:
+        sqlite_database.read_on_driver(close)
+    assert refusal.value.connection_invalidated
+    assert sqlite_database.read_on_driver(lambda work: fetch_in(work, WAITS, {})) == [(10_000,)]
+    assert sqlite_database.fetch_rows(WAITS, {}) == [(10_000,)]
