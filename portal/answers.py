@@ -66,8 +66,10 @@ def stored(held: Held) -> str:
         format_time(memory.updated_at),
         *held.usage,
     )
+    if not held.was_withdrawn and not held.is_beside_fact:
+        return answer
     notes = [WITHDRAWN_NOTE] * held.was_withdrawn + [FACT_STANDS_NOTE] * held.is_beside_fact
-    return f'{answer[:-1]},"note":{quoted(" ".join(notes))}}}' if notes else answer
+    return f'{answer[:-1]},"note":{quoted(" ".join(notes))}}}'
 
 
 def forgotten(memory_key: str, usage: Usage, *, notes: list[str]) -> str:

@@ -43,11 +43,6 @@ class Actor(NamedTuple):
     profile_id: int | None = None
 
     @classmethod
-    def agent_of(cls, owner_id: int) -> Actor:
-        """Return the agent of this owner."""
-        return cls(ActorKind.AGENT, owner_id)
-
-    @classmethod
     def profile(cls, profile_id: int) -> Actor:
         """Return this person."""
         return cls(ActorKind.PROFILE, profile_id)
@@ -114,7 +109,7 @@ def create_memory(
         "decision_reason": "",
     }
     send_in(work, INSERT_MEMORY, row)
-    _record(work, change, memory, version=1, before=None, after=status, key=memory_key)
+    _record(work, change, memory, at=at, version=1, before=None, after=status, key=memory_key)
     return memory
 
 
@@ -166,7 +161,7 @@ def remove_memory(work: Work, change: Change, memory: Memory, *, is_decision: bo
     :param is_decision: whether an administrator or the command line does it. Otherwise the key of a
         proposal that nobody ever decided on goes from its events.
     """
-    _change_one(work, DELETE_MEMORY, {}, memory)
+    _change_one(work, DELETE_MEMORY, memory, {})
     is_unseen = memory.status == Status.PROPOSED and not is_decision and not _was_decided(work, memory)
     if is_unseen:
         _take_key_from_events(work, memory)
@@ -174,6 +169,7 @@ def remove_memory(work: Work, change: Change, memory: Memory, *, is_decision: bo
         work,
         change,
         memory,
+        at=to_microseconds(max(change.at, memory.updated_at)),
         version=memory.version + 1,
         before=memory.status,
         after=None,
@@ -183,40 +179,41 @@ def remove_memory(work: Work, change: Change, memory: Memory, *, is_decision: bo
 
 def _update(work: Work, change: Change, memory: Memory, values: dict[str, Any]) -> None:
     """Write values as the next version of a row that is as it was read, in the object too, with its event."""
-    before = memory.status
-    values |= {"version": memory.version + 1, "updated_at": max(change.at, memory.updated_at)}
+    before, version = memory.status, memory.version + 1
+    updated_at = max(change.at, memory.updated_at)
+    at = to_microseconds(updated_at)
     written = {name: as_stored(value) for name, value in values.items()}
-    _change_one(work, _update_of(tuple(values)), written, memory)
+    written["version"], written["updated_at"] = version, at
+    _change_one(work, _update_of(tuple(written)), memory, written)
     # The row is written already; ordinary assignments would be flushed and write it again.
-    vars(memory).update(values)
+    vars(memory).update(values, version=version, updated_at=updated_at)
     _record(
         work,
         change,
         memory,
-        version=memory.version,
+        at=at,
+        version=version,
         before=before,
         after=memory.status,
         key=memory.memory_key,
     )
 
 
-def _change_one(work: Work, statement: Update | Delete, values: Mapping[str, Any], memory: Memory) -> None:
+def _change_one(work: Work, statement: Update | Delete, memory: Memory, values: Mapping[str, Any]) -> None:
     """Run a guarded statement, which has to find the row.
 
     :raises portal.errors.MemoryChanged: it is not as it was read.
     """
-    if change_in(work, statement, {**values, **_as_read(memory)}) != 1:
-        # Only a mapped row can get here: nobody else changes what an agent holds while that is locked.
-        raise MemoryChanged(cast("AgentMemory", memory))
-
-
-def _as_read(memory: Memory) -> dict[str, Any]:
-    return {
+    parameters = {
+        **values,
         "organisation_as_read": memory.organisation_id,
         "id_as_read": memory.id,
         "status_as_read": str(memory.status),
         "version_as_read": memory.version,
     }
+    if change_in(work, statement, parameters) != 1:
+        # Only a mapped row can get here: nobody else changes what an agent holds while that is locked.
+        raise MemoryChanged(cast("AgentMemory", memory))
 
 
 # The guard of every write. It closes the race with whoever changed the row since it was read: of two
@@ -245,17 +242,20 @@ DELETE_MEMORY = delete(AgentMemory).where(*IS_AS_READ)
 
 
 def _record(
-    work: Work, change: Change, memory: Memory, *, version: int, before: Status | None,
+    work: Work, change: Change, memory: Memory, *, at: int, version: int, before: Status | None,
     after: Status | None, key: str | None,
 ) -> None:  # fmt: skip
-    """Write the event of a change, with the key where the memory is an account fact, or was to its end."""
+    """Write the event of a change, with the key where the memory is an account fact, or was to its end.
+
+    :param at: in microseconds since 1970. It is never before the last change of the memory.
+    """
     is_account_fact = (before if after is None else after) in ACCOUNT_FACTS
     event_row = {
         "organisation_id": memory.organisation_id,
         "memory_id": memory.id,
         "version": version,
         "definition_id": memory.definition_id,
-        "at": to_microseconds(max(change.at, memory.updated_at)),
+        "at": at,
         "action": str(change.action),
         "status_before": before and str(before),
         "status_after": after and str(after),

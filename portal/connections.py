@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import Dialect
 
 SQLITE_BUSY_TIMEOUT_MS = 10_000
-SQLITE_ASK_AGAIN_MS = 40
+SQLITE_ASK_AGAIN_MS = 100
 SQLITE_IDLE_CONNECTIONS = 16
 
 # Where a connection keeps for how long it waits, in milliseconds.
@@ -100,10 +100,19 @@ def begin_writing(connection: PoolProxiedConnection) -> None:
 
     :raises sqlite3.OperationalError: others wrote all the time, or the file cannot be written to.
     """
-    give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
     _wait_at_most(connection, SQLITE_ASK_AGAIN_MS)
-    while not _has_begun(connection.dbapi_connection, is_last_try=time.monotonic() >= give_up_at):
-        pass
+    driver: Any = connection.dbapi_connection
+    give_up_at = time.monotonic() + SQLITE_BUSY_TIMEOUT_MS / 1_000
+    while True:
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= give_up_at:
+                raise
+        else:
+            return
 
 
 def wait_patiently(connection: PoolProxiedConnection) -> None:
@@ -120,14 +129,3 @@ def _wait_at_most(connection: PoolProxiedConnection, milliseconds: int) -> None:
         driver: Any = connection.dbapi_connection
         driver.execute(f"PRAGMA busy_timeout = {milliseconds}")
         connection.info[WAITS] = milliseconds
-
-
-def _has_begun(connection: Any, *, is_last_try: bool) -> bool:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        # The lowest byte says what it is, the others why, as while the log of a crash is recovered.
-        if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY and not is_last_try:
-            return False
-        raise
-    return True

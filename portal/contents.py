@@ -113,6 +113,9 @@ def _accept(text: object, max_length: int) -> str:
     except TypeError:
         raise InvalidContent("Give a text.") from None
     content = plain.replace("\r\n", "\n").replace("\r", "\n")
+    if len(content) <= max_length and content.isascii() and content.isprintable():
+        # Most are one line of ASCII, which is all stored.
+        return content
     if len(content) > max_length:
         raise _too_long(f"{max_length:,} characters; this has {len(content):,}")
     lines = 1 + sum(map(content.count, _LINE_BREAKS))

@@ -34,7 +34,12 @@ from portal.connections import (
     wait_patiently,
 )
 from portal.errors import InvalidInput
-from portal.transactions import DriverTransaction, compile_for_driver, driver_transaction
+from portal.transactions import (
+    DriverTransaction,
+    PostgresTransaction,
+    SqliteTransaction,
+    compile_for_driver,
+)
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -76,6 +81,11 @@ class _Engines:
     read: Engine
     write: Engine
     driver: DriverConnections
+    transaction: type[DriverTransaction]
+
+    def make_transaction(self) -> DriverTransaction:
+        """Return a transaction on the driver itself, which has not begun."""
+        return self.transaction(self.driver)
 
     def dispose(self, *, close: bool) -> None:
         """Forget every connection that nobody uses, and close it if ``close`` says so."""
@@ -140,12 +150,14 @@ class Database:
                 read=engine.execution_options(**{BEGIN: "DEFERRED"}),
                 write=engine.execution_options(**{BEGIN: "IMMEDIATE"}),
                 driver=KeptConnections(engine),
+                transaction=SqliteTransaction,
             )
         return _Engines(
             pid=os.getpid(),
             read=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
             write=engine.execution_options(isolation_level="READ COMMITTED"),
             driver=DriverConnections(engine),
+            transaction=PostgresTransaction,
         )
 
     def fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -195,7 +207,7 @@ class Database:
 
         For pages that run only statements which are made once.
         """
-        transaction = self._make_transaction()
+        transaction = self._engines.make_transaction()
         try:
             transaction.begin_reading()
             result = work(transaction)
@@ -211,7 +223,7 @@ class Database:
         times in all, when the database found a deadlock or a serialisation conflict; so it must have no
         effect but through the session.
         """
-        return _retry(lambda: self._write_once(work))
+        return _retry(self._write_once, work)
 
     def _write_once(self, work: Callable[[Session], Result]) -> Result:
         with Session(self._engines.write, expire_on_commit=False, autoflush=False) as session:
@@ -229,10 +241,10 @@ class Database:
 
         For the hottest writes, whose statements are made once.
         """
-        return _retry(lambda: self._write_on_driver_once(work))
+        return _retry(self._write_on_driver_once, work)
 
     def _write_on_driver_once(self, work: Callable[[DriverTransaction], Result]) -> Result:
-        transaction = self._make_transaction()
+        transaction = self._engines.make_transaction()
         try:
             transaction.begin()
             result = work(transaction)
@@ -242,9 +254,6 @@ class Database:
         for call in transaction.when_committed:
             call()
         return result
-
-    def _make_transaction(self) -> DriverTransaction:
-        return driver_transaction(self._engines.driver)
 
     def upgrade(self, revision: str = "head") -> None:
         """Create the schema, or bring it up to date, in one transaction.
@@ -271,11 +280,11 @@ class Database:
                 self._made = None
 
 
-def _retry(attempt: Callable[[], Result]) -> Result:
+def _retry(attempt: Callable[[Callable[[Any], Result]], Result], work: Callable[[Any], Result]) -> Result:
     """Write, and write anew where PostgreSQL could not serialise it with what others wrote."""
     for remaining in reversed(range(WRITE_ATTEMPTS)):
         try:
-            return attempt()
+            return attempt(work)
         except DBAPIError as error:
             if not remaining or _sqlstate(error) not in RETRIED_SQLSTATES:
                 raise

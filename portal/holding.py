@@ -32,7 +32,7 @@ from portal.scopes import (
     usage_in,
 )
 from portal.transactions import fetch_in
-from portal.values import EventAction, Status, from_microseconds
+from portal.values import ActorKind, EventAction, Status, from_microseconds
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -83,7 +83,7 @@ class UnderKey(NamedTuple):
     @property
     def owners_agent(self) -> Actor:
         """The agent, as somebody who makes changes."""
-        return Actor.agent_of(self.scope.owner_id)
+        return Actor(ActorKind.AGENT, self.scope.owner_id)
 
     def is_own(self, memory: AgentMemory) -> bool:
         """Whether the agent's owner stated it."""
@@ -107,23 +107,23 @@ def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
     if not rows:
         return None
     [row] = rows
-    scope = scope_in(row)
-    memory_id, status, content, version, updated_at, *fact = row[SCOPE_WIDTH + USAGE_WIDTH :]
-    confirmed = None if fact[0] is None else ConfirmedFact(*fact)
+    scope, usage = scope_in(row), usage_in(row[SCOPE_WIDTH:])
+    memory_id, status, content, version, updated_at, fact_id, fact_content = row[SCOPE_WIDTH + USAGE_WIDTH :]
+    confirmed = None if fact_id is None else ConfirmedFact(fact_id, fact_content)
     held = None
     if memory_id is not None:
         held = HeldMemory(
-            organisation_id=scope.organisation_id,
-            definition_id=scope.definition_id,
-            scope_id=scope.owner_id,
-            memory_key=key,
-            id=memory_id,
-            status=Status(status),
-            content=content,
-            version=version,
-            updated_at=from_microseconds(updated_at),
+            scope.organisation_id,
+            scope.definition_id,
+            scope.owner_id,
+            key,
+            memory_id,
+            Status(status),
+            content,
+            version,
+            from_microseconds(updated_at),
         )
-    return UnderKey(key, scope, usage_in(row[SCOPE_WIDTH:]), held, confirmed)
+    return UnderKey(key, scope, usage, held, confirmed)
 
 
 def find_rejected(work: Work, under_key: UnderKey) -> AgentMemory | None:

@@ -27,13 +27,14 @@ class Usage(NamedTuple):
 
     def after(self, growth: Growth) -> Usage:
         """Return the usage once ``growth`` is written."""
+        memories, memory_limit, characters, character_limit, proposals, proposal_limit = self
         return Usage(
-            memories=self.memories + growth.memories,
-            memory_limit=self.memory_limit,
-            characters=self.characters + growth.characters,
-            character_limit=self.character_limit,
-            proposals=self.proposals + growth.proposals,
-            proposal_limit=self.proposal_limit,
+            memories + growth.memories,
+            memory_limit,
+            characters + growth.characters,
+            character_limit,
+            proposals + growth.proposals,
+            proposal_limit,
         )
 
     def as_json(self) -> dict[str, int]:
@@ -80,12 +81,12 @@ def exceeded_ceiling(usage: Usage, growth: Growth) -> CeilingCode | None:
     A write that does not grow always fits, also where a limit was lowered below what is stored. Becoming
     a proposal always counts.
     """
-    after = usage.after(growth)
-    if growth.memories > 0 and after.memories > usage.memory_limit:
+    memories, characters, proposals = growth
+    if memories > 0 and usage.memories + memories > usage.memory_limit:
         return "limit_reached"
-    if growth.characters > 0 and after.characters > usage.character_limit:
+    if characters > 0 and usage.characters + characters > usage.character_limit:
         return "limit_reached"
-    if growth.proposals > 0 and after.proposals > usage.proposal_limit:
+    if proposals > 0 and usage.proposals + proposals > usage.proposal_limit:
         return "proposal_limit_reached"
     return None
 

@@ -101,9 +101,14 @@ def read_memory(
     ).one_or_none()
 
 
+# The library's own way takes twice as long, because it asks the time zone again.
+_TIME = "%04d-%02d-%02dT%02d:%02d:%02dZ"
+
+
 def format_time(moment: dt.datetime) -> str:
     """Return a time as the answers show it: UTC, whole seconds, ``Z``."""
-    return moment.astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    utc = moment.astimezone(dt.UTC)
+    return _TIME % (utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second)
 
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

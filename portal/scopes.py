@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, func, literal_column, select, true
+from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, func, literal_column, select, true
 
 from portal.contents import is_storable
 from portal.driver_rows import RowReader
@@ -49,7 +49,8 @@ def id_of(row: object, kind: type[Agent | Organisation | Profile]) -> int:
     """
     if not isinstance(row, kind):
         raise TypeError(f"a {kind.__name__} is needed here, not a {type(row).__name__}")
-    return row.id if is_id(row.id) else 0
+    row_id = row.id
+    return row_id if is_id(row_id) else 0
 
 
 def lock_agent(session: Session, agent_id: int) -> AgentScope | None:
@@ -71,8 +72,8 @@ def _scope(rows: Sequence[tuple[Any, ...]]) -> AgentScope | None:
 
 def scope_in(row: Sequence[Any]) -> AgentScope:
     """Return the scope that stands at the beginning of a row of :func:`select_scope`."""
-    agent_id, organisation_id, definition_id, owner_id, *actives = row[:SCOPE_WIDTH]
-    return AgentScope(agent_id, organisation_id, definition_id, owner_id, is_active=all(actives))
+    agent_id, organisation_id, definition_id, owner_id, is_active = row[:SCOPE_WIDTH]
+    return AgentScope(agent_id, organisation_id, definition_id, owner_id, bool(is_active))
 
 
 def select_scope(*conditions: ColumnElement[bool]) -> Select[Any]:
@@ -82,8 +83,7 @@ def select_scope(*conditions: ColumnElement[bool]) -> Select[Any]:
         Agent.organisation_id,
         Agent.definition_id,
         Agent.owner_id,
-        Profile.active.label("owner_active"),
-        Organisation.active.label("organisation_active"),
+        and_(Profile.active, Organisation.active).label("is_active"),
     )
     return (
         select(*columns)
@@ -196,9 +196,8 @@ def place_of(scope: AgentScope) -> dict[str, int]:
 
 
 def usage_in(row: Sequence[Any]) -> Usage:
-    """Return the usage that stands at the beginning of a row, as :func:`usage_columns` orders it."""
-    memories, memory_limit, characters, character_limit, proposals, proposal_limit = row[:USAGE_WIDTH]
-    return Usage(memories, memory_limit, int(characters), character_limit, proposals, proposal_limit)
+    """Return the usage that stands at the beginning of a row of :func:`usage_columns`."""
+    return Usage(*row[:USAGE_WIDTH])
 
 
 def _read_usage() -> Select[Any]:
@@ -218,7 +217,7 @@ def _read_usage() -> Select[Any]:
 
 
 def usage_columns(used: Subquery) -> Sequence[Any]:
-    """Return what :func:`select_usage` counts, each beside the definition's limit."""
+    """Return what :func:`select_usage` counts, each beside the definition's limit, as ``Usage`` has them."""
     memories, characters, proposals = used.c
     return (
         memories,

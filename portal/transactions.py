@@ -53,7 +53,7 @@ class DriverTransaction(ABC):
 
     @abstractmethod
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
-        """Run a statement and return its cursor."""
+        """Run a statement and return a cursor with what it did, until the next one runs."""
 
     @abstractmethod
     def commit(self) -> None:
@@ -76,7 +76,8 @@ class SqliteTransaction(DriverTransaction):
 
     def __init__(self, connections: DriverConnections) -> None:
         super().__init__(connections)
-        self._driver: Any = self._pooled.dbapi_connection
+        driver: Any = self._pooled.dbapi_connection
+        self._cursor = driver.cursor()
 
     def begin(self) -> None:
         """Begin as soon as nobody else writes."""
@@ -93,16 +94,14 @@ class SqliteTransaction(DriverTransaction):
     def lock(self, statement: Executable, parameters: Mapping[str, Any]) -> None:
         """Do nothing: who writes is alone."""
 
-    def send(self, sql: str, parameters: Mapping[str, Any]) -> None:
-        """Run it now."""
-        self.run(sql, parameters)
-
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
-        """Run a statement and return its cursor."""
+        """Run a statement and return the cursor, whose rows the next statement ends."""
         try:
-            return self._driver.execute(sql, parameters)
+            return self._cursor.execute(sql, parameters)
         except sqlite3.Error as exc:
             raise self.translate(sql, exc) from exc
+
+    send = run
 
     def commit(self) -> None:
         """Commit."""
@@ -159,12 +158,6 @@ Work: TypeAlias = Session | DriverTransaction
 """A transaction in which something is read and written, with a session or without."""
 
 
-def driver_transaction(connections: DriverConnections) -> DriverTransaction:
-    """Return a transaction that has not begun, on one of these connections."""
-    is_sqlite = connections.engine.dialect.name == "sqlite"
-    return SqliteTransaction(connections) if is_sqlite else PostgresTransaction(connections)
-
-
 def backend_of(work: Work) -> str:
     """Return the kind of database that a transaction is of, ``sqlite`` or ``postgresql``."""
     dialect = work.get_bind().dialect if isinstance(work, Session) else work.dialect
@@ -177,7 +170,11 @@ def fetch_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -
     :param statement: made once, at import; all that it binds is in ``parameters``.
     :param parameters: values as the driver takes them and the columns hold them; no type converts them.
     """
-    rows: list[tuple[Any, ...]] = _run_in(work, statement, parameters).fetchall()
+    if isinstance(work, Session):
+        cursor = _run_in_session(work, statement, parameters)
+    else:
+        cursor = work.run(compile_for_driver(statement, work.dialect.name), parameters)
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 
 
@@ -186,7 +183,11 @@ def change_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) 
 
     :param parameters: as in :func:`fetch_in`.
     """
-    changed: int = _run_in(work, statement, parameters).rowcount
+    if isinstance(work, Session):
+        cursor = _run_in_session(work, statement, parameters)
+    else:
+        cursor = work.run(compile_for_driver(statement, work.dialect.name), parameters)
+    changed: int = cursor.rowcount
     return changed
 
 
@@ -207,12 +208,6 @@ def after_commit(work: Work, call: Callable[[], None]) -> None:
         event.listen(work, "after_commit", lambda _: call(), once=True)
     else:
         work.when_committed.append(call)
-
-
-def _run_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> Any:
-    if isinstance(work, Session):
-        return _run_in_session(work, statement, parameters)
-    return work.run(compile_for_driver(statement, work.dialect.name), parameters)
 
 
 def _run_in_session(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:

@@ -44,7 +44,7 @@ def to_microseconds(moment: dt.datetime) -> int:
 
 def from_microseconds(stored: int) -> dt.datetime:
     """Return a time of the database's as an aware one, in UTC."""
-    return EPOCH + dt.timedelta(microseconds=stored)
+    return EPOCH + stored * MICROSECOND
 
 
 def as_stored(value: object) -> object:

@@ -46,10 +46,7 @@ class DriverDefaults(Database):
 
     def _make_engines(self) -> _Engines:
         engine = create_engine(self._url)
-        return _Engines(os.getpid(), engine, engine, DriverConnections(engine))
-
-    def _make_transaction(self) -> LateTransaction:
-        return LateTransaction(self._engines.driver)
+        return _Engines(os.getpid(), engine, engine, DriverConnections(engine), LateTransaction)
 
 
 class DeferredTransaction(SqliteTransaction):
@@ -64,10 +61,7 @@ class DeferredWrites(Database):
 
     def _make_engines(self) -> _Engines:
         made = super()._make_engines()
-        return replace(made, write=made.read)
-
-    def _make_transaction(self) -> DeferredTransaction:
-        return DeferredTransaction(self._engines.driver)
+        return replace(made, write=made.read, transaction=DeferredTransaction)
 
 
 @pytest.fixture
