@@ -264,13 +264,12 @@ def _record(
         "actor_id": change.actor.profile_id,
     }
     send_in(work, INSERT_EVENT, event_row)
-    _log_after_commit(work, change, memory, version)
+    if logger.isEnabledFor(logging.INFO):
+        _log_after_commit(work, change, memory, version)
 
 
 def _log_after_commit(work: Work, change: Change, memory: Memory, version: int) -> None:
     """Log a change by its ids, once it is certain. A transaction that is rolled back leaves no line."""
-    if not logger.isEnabledFor(logging.INFO):
-        return
     ids = {
         "action": change.action.value,
         "organisation_id": memory.organisation_id,

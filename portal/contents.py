@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from portal.errors import InvalidContent, InvalidInput
 
@@ -109,7 +109,7 @@ def is_storable(text: str) -> bool:
 
 def _accept(text: object, max_length: int) -> str:
     try:
-        plain = str.__str__(cast("str", text))
+        plain = str.__str__(text)
     except TypeError:
         raise InvalidContent("Give a text.") from None
     content = plain.replace("\r\n", "\n").replace("\r", "\n")

@@ -22,22 +22,18 @@ from portal.recall import (
     status_in,
 )
 from portal.scopes import (
-    SCOPE_WIDTH,
-    USAGE_WIDTH,
+    AgentScope,
     place_of,
-    scope_in,
     select_scope,
     select_usage,
     usage_columns,
-    usage_in,
 )
 from portal.transactions import fetch_in
-from portal.values import ActorKind, EventAction, Status, from_microseconds
+from portal.values import STATUS_OF, ActorKind, EventAction, Status, from_microseconds
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
 
-    from portal.scopes import AgentScope
     from portal.transactions import Work
 
 Outcome = Literal["created", "replaced", "unchanged"]
@@ -107,8 +103,8 @@ def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
     if not rows:
         return None
     [row] = rows
-    scope, usage = scope_in(row), usage_in(row[SCOPE_WIDTH:])
-    memory_id, status, content, version, updated_at, fact_id, fact_content = row[SCOPE_WIDTH + USAGE_WIDTH :]
+    scope, usage = AgentScope(*row[:_USAGE_AT]), Usage(*row[_USAGE_AT:_MEMORY_AT])
+    memory_id, status, content, version, updated_at, fact_id, fact_content = row[_MEMORY_AT:]
     confirmed = None if fact_id is None else ConfirmedFact(fact_id, fact_content)
     held = None
     if memory_id is not None:
@@ -118,7 +114,7 @@ def find_under_key(work: Work, agent_id: int, key: str) -> UnderKey | None:
             scope.owner_id,
             key,
             memory_id,
-            Status(status),
+            STATUS_OF[status],
             content,
             version,
             from_microseconds(updated_at),
@@ -183,6 +179,9 @@ def _under_key() -> Select[Any]:
 
 
 UNDER_KEY = _under_key()
+# Where the second and the third part of its row begin.
+_USAGE_AT = len(AgentScope._fields)
+_MEMORY_AT = _USAGE_AT + len(Usage._fields)
 NEWEST_REJECTED = (
     select_memories(
         *MEMORIES.columns, organisation_id=bindparam("organisation_id"), statuses=(Status.REJECTED,)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import cache
 from string import ascii_letters
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from portal.errors import InvalidKey
 
@@ -66,7 +66,7 @@ def canonical_key(text: object) -> str:
     nothing of the text.
     """
     try:
-        plain = str.__str__(cast("str", text))
+        plain = str.__str__(text)
     except TypeError:
         raise InvalidKey("Write the key as text, for example preferred_language.") from None
     if len(plain) > MAX_KEY_INPUT_LENGTH:

@@ -36,8 +36,8 @@ class AgentScope(NamedTuple):
     organisation_id: int
     definition_id: int
     owner_id: int
-    is_active: bool
-    """Whether the owner and the organisation are active."""
+    is_active: bool | int
+    """Whether the owner and the organisation are active, as the driver says it."""
 
 
 def id_of(row: object, kind: type[Agent | Organisation | Profile]) -> int:
@@ -67,17 +67,11 @@ def lock_agent_of(
 
 
 def _scope(rows: Sequence[tuple[Any, ...]]) -> AgentScope | None:
-    return scope_in(rows[0]) if rows else None
-
-
-def scope_in(row: Sequence[Any]) -> AgentScope:
-    """Return the scope that stands at the beginning of a row of :func:`select_scope`."""
-    agent_id, organisation_id, definition_id, owner_id, is_active = row[:SCOPE_WIDTH]
-    return AgentScope(agent_id, organisation_id, definition_id, owner_id, bool(is_active))
+    return AgentScope(*rows[0]) if rows else None
 
 
 def select_scope(*conditions: ColumnElement[bool]) -> Select[Any]:
-    """Select of agents: whose they are, and whether the owner and the organisation are active."""
+    """Select of agents: whose each is, as :class:`AgentScope` has it."""
     columns: Sequence[Any] = (
         Agent.id.label("agent_id"),
         Agent.organisation_id,
@@ -103,7 +97,6 @@ LOCK_AGENT_OF = select_scope(
     Agent.definition_id == bindparam("definition_id"),
     Agent.owner_id == bindparam("owner_id"),
 ).with_for_update(of=Agent, key_share=True)
-SCOPE_WIDTH = len(LOCK_AGENT.selected_columns)
 
 
 def lock_definition(session: Session, *, organisation_id: int, definition_id: int) -> AgentDefinition | None:
@@ -183,7 +176,7 @@ def read_usage(session: Session, scope: AgentScope) -> Usage:
     The limits are read here and not with the lock: they may have been lowered while it was waited for.
     """
     [row] = fetch_in(session, READ_USAGE, place_of(scope))
-    return usage_in(row)
+    return Usage(*row)
 
 
 def place_of(scope: AgentScope) -> dict[str, int]:
@@ -193,11 +186,6 @@ def place_of(scope: AgentScope) -> dict[str, int]:
         "definition_id": scope.definition_id,
         "owner_id": scope.owner_id,
     }
-
-
-def usage_in(row: Sequence[Any]) -> Usage:
-    """Return the usage that stands at the beginning of a row of :func:`usage_columns`."""
-    return Usage(*row[:USAGE_WIDTH])
 
 
 def _read_usage() -> Select[Any]:
@@ -230,7 +218,6 @@ def usage_columns(used: Subquery) -> Sequence[Any]:
 
 
 READ_USAGE = _read_usage()
-USAGE_WIDTH = len(READ_USAGE.selected_columns)
 
 
 def usage_of(definition: AgentDefinition, *, memories: int, characters: int, proposals: int) -> Usage:

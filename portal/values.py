@@ -63,6 +63,10 @@ class Status(StrEnum):
     REJECTED = "rejected"
 
 
+STATUS_OF = {each.value: each for each in Status}
+"""The status for each word of the database's. To ask the enumeration takes as long as a short statement."""
+
+
 class Role(StrEnum):
     """What a person may do in their organisation."""
 
