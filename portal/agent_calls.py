@@ -117,15 +117,13 @@ class AgentCalls:
         under_key = _lock_and_read(work, agent_id, key)
         if under_key is None:
             return answers.inactive(key)
-        refusal = (
-            _refuse_proposal(work, under_key) if status == Status.PROPOSED else _refuse_memory(under_key)
-        )
-        return refusal or self._hold(work, under_key, text, status)
-
-    def _hold(self, work: DriverTransaction, under_key: UnderKey, text: str, status: Status) -> Held | str:
+        is_proposal = status == Status.PROPOSED
+        refusal = _refuse_proposal(work, under_key) if is_proposal else _refuse_memory(under_key)
+        if refusal is not None:
+            return refusal
         change = Change(under_key.action_for(status), under_key.owners_agent, self._clock())
         held = hold(work, change, under_key, text, status)
-        return answers.ceiling_reached(held, under_key.key) if isinstance(held, NoRoom) else held
+        return answers.ceiling_reached(held, key) if isinstance(held, NoRoom) else held
 
     def _forget(self, work: DriverTransaction, agent_id: int, key: str) -> str:
         under_key = _lock_and_read(work, agent_id, key)

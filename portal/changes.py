@@ -120,14 +120,16 @@ def rewrite_memory(work: Work, change: Change, memory: Memory, *, content: str, 
     """
     # An index that holds none of the columns that are written costs nothing.
     written: dict[str, Any] = {"content": content}
-    if status != memory.status:
-        written["status"] = status
-    if Status.PROPOSED in (status, memory.status):
+    becomes_another = status != memory.status
+    is_proposal = status == Status.PROPOSED
+    if becomes_another or is_proposal:
         written["search_text"] = _stored_search_text(memory.memory_key, content, status)
-    if memory.status == Status.PROPOSED and status == Status.PERSONAL:
-        _take_key_from_events(work, memory)
-    elif memory.status == Status.PERSONAL and status == Status.PROPOSED:
-        written["stated_at"] = change.at
+    if becomes_another:
+        written["status"] = status
+        if is_proposal:
+            written["stated_at"] = change.at
+        else:
+            _take_key_from_events(work, memory)
     _update(work, change, memory, written)
 
 
