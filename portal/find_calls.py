@@ -206,13 +206,13 @@ def counting(statement: Select[Any]) -> Select[Any]:
 
 def counting_rows(rows: Select[Any]) -> Select[Any]:
     """Select the number of rows, those that are left of them if they are distinct, in the same way."""
-    counted = limited(rows, literal_column(str(COUNT_CAP + 1), BigInteger)).subquery()
+    counted = limited(rows, COUNT_CAP + 1).subquery()
     return select(func.count()).select_from(counted)
 
 
-def limited(statement: Select[Any], limit: ColumnElement[int]) -> Select[Any]:
-    """Limit a select by an expression. SQLAlchemy binds a number of its own where no offset is given."""
-    return statement.limit(limit).offset(literal_column("0", BigInteger))
+def limited(statement: Select[Any], limit: int) -> Select[Any]:
+    """Limit a select by a number that stands in it. SQLAlchemy would bind it, and an offset with it."""
+    return statement.limit(literal_column(str(limit), BigInteger)).offset(literal_column("0", BigInteger))
 
 
 def _read_own(

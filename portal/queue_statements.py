@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -66,16 +66,22 @@ PLACE = ("place_1", "place_2")
 """What binds the position after which a page begins."""
 
 
-@cache
-def select_page(shape: Shape, columns: tuple[Any, ...]) -> CompoundSelect[Any]:
-    """Select everything under as many keys as a page needs, as ``columns`` say."""
+@lru_cache(maxsize=256)
+def select_page(shape: Shape, columns: tuple[Any, ...], *, keys: int | None) -> CompoundSelect[Any]:
+    """Select everything under as many keys as a page needs, as ``columns`` say.
+
+    :param keys: how many, or None for all. The number stands in the statement, because PostgreSQL takes one
+        that it does not know for a tenth of all there are, and would plan every page anew to know it.
+    """
     sort = SORTS[shape.sort]
     kinds = [BigInteger() if kind is int else CodePointText for kind in sort.kinds]
     place = [bindparam(name, type_=kind) for name, kind in zip(PLACE, kinds, strict=False)]
     heads = begin_after(
         _select_heads(shape), sort.order, place if shape.goes_on else None, is_descending=sort.is_descending
     )
-    return _select_under(limited(heads, bindparam("limit", type_=BigInteger)).cte("heads"), columns)
+    if keys is not None:
+        heads = limited(heads, keys)
+    return _select_under(heads.cte("heads"), columns)
 
 
 @cache

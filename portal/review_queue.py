@@ -27,13 +27,10 @@ from portal.queue_statements import (
 from portal.recall import MEMORIES
 from portal.scopes import find_definition_id, id_of
 from portal.transactions import DriverTransaction, Work, backend_of, fetch_in
-from portal.values import Status, from_microseconds, to_microseconds
+from portal.values import STATUS_OF, Status, from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from portal.database import Database
-
-EVERYTHING = 2**62
-"""A limit beyond which no database has keys, for a page without one."""
 
 
 class Person(NamedTuple):
@@ -172,8 +169,8 @@ def _read_queue(
     if asked.search:
         bound["search"] = asked.search.casefold()
     place = dict(zip(PLACE, position or (), strict=False))
-    up_to = {"limit": EVERYTHING if limit is None else limit + 1}
-    rows = fetch_in(work, select_page(shape, columns), bound | place | up_to)
+    statement = select_page(shape, columns, keys=None if limit is None else limit + 1)
+    rows = fetch_in(work, statement, bound | place)
     found = [(_position(sort, entry), entry) for entry in _entries(read(rows))]
     found.sort(key=_first, reverse=sort.is_descending)
     total = len(found)
@@ -237,9 +234,6 @@ def _memories(rows: Iterable[Sequence[Any]]) -> Iterator[AgentMemory]:
         yield MEMORIES.read(row[:end], stated_by=people[row[end]], decided_by=people[row[last]])
 
 
-STATUSES = {status.value: status for status in Status}
-
-
 def _facts(rows: Iterable[Sequence[Any]]) -> Iterator[Fact]:
     """Make facts of rows of ``SHOWN``."""
     for row in rows:
@@ -249,7 +243,7 @@ def _facts(rows: Iterable[Sequence[Any]]) -> Iterator[Fact]:
             memory_id,
             key,
             content,
-            STATUSES[status],
+            STATUS_OF[status],
             version,
             from_microseconds(stated_at),
             None if decided_at is None else from_microseconds(decided_at),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Executable, event, make_url
@@ -226,7 +226,7 @@ def _run_in_session(session: Session, statement: Executable, parameters: Mapping
         raise as_sqlalchemy_error(dialect, sql, exc, is_gone=is_gone) from exc
 
 
-@cache
+@lru_cache(maxsize=1_024)
 def compile_for_driver(statement: Executable, backend: str) -> str:
     """Return the SQL of a statement in the words of a driver, which binds by name."""
     if backend == "sqlite":

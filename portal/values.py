@@ -64,7 +64,7 @@ class Status(StrEnum):
 
 
 STATUS_OF = {each.value: each for each in Status}
-"""The status for each word of the database's. To ask the enumeration takes as long as a short statement."""
+"""The status for each word that the database holds. The enumeration itself takes several times as long."""
 
 
 class Role(StrEnum):
