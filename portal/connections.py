@@ -6,18 +6,20 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, PoolProxiedConnection
-    from sqlalchemy.engine.interfaces import Dialect
+    from sqlalchemy.engine.interfaces import DBAPIConnection, Dialect
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 SQLITE_BUSY_TIMEOUT_MS = 10_000
 SQLITE_ASK_AGAIN_MS = 100
-SQLITE_IDLE_CONNECTIONS = 16
+PING_AFTER_IDLE_S = 1.0
 
-# Where a connection keeps for how long it waits, in milliseconds.
+# Where a connection keeps for how long it waits, in milliseconds, and since when nobody has used it.
 WAITS = "portal_waits"
+IDLE_SINCE = "portal_idle_since"
 
 
 class DriverConnections:
@@ -45,16 +47,38 @@ class DriverConnections:
 
 
 class KeptConnections(DriverConnections):
-    """Connections that are opened as the pool's are, but do not go back there.
+    """Connections that do not go back to the pool after each piece of work.
 
-    On SQLite the way through the pool would take longer than most statements, between two writes of a process
-    at that, where another one waits for its turn.
+    The way through the pool takes longer than most statements do on SQLite, and a tenth of ``list`` on
+    PostgreSQL.
     """
+
+    most: int
+    """How many are kept while nobody uses them."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._idle: list[PoolProxiedConnection] = []
         self._is_closed = False
+
+    def close(self) -> None:
+        """Let go of those that nobody uses now, and from now on of each that is given back."""
+        self._is_closed = True
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _keep(self, connection: PoolProxiedConnection, *, is_idle: bool) -> None:
+        if is_idle and not self._is_closed and len(self._idle) < self.most:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+
+class SqliteConnections(KeptConnections):
+    """Connections that are opened as the pool's are, and take no place in it."""
+
+    most = 16
 
     def take(self) -> PoolProxiedConnection:
         """Return the connection that was used last, whose caches are warm, or open another."""
@@ -66,21 +90,64 @@ class KeptConnections(DriverConnections):
             return connection
 
     def give_back(self, connection: PoolProxiedConnection) -> None:
-        """Keep a connection, unless its transaction is not over, or enough of them are kept."""
+        """Keep a connection, unless it is lost or its transaction is not over."""
         driver: Any = connection.dbapi_connection
-        if driver is None:
-            return
-        if driver.in_transaction or self._is_closed or len(self._idle) >= SQLITE_IDLE_CONNECTIONS:
-            connection.close()
-        else:
-            self._idle.append(connection)
+        self._keep(connection, is_idle=driver is not None and not driver.in_transaction)
 
-    def close(self) -> None:
-        """Close those that nobody uses now, and from now on each that is given back."""
-        self._is_closed = True
-        idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+
+class PostgresConnections(KeptConnections):
+    """Connections of the pool, of whose places a few are taken for good."""
+
+    most = 4
+
+    def take(self) -> PoolProxiedConnection:
+        """Return the connection that was used last, if its server is still there, or one of the pool."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return super().take()
+            try:
+                ping_after_idleness(self.engine, connection.dbapi_connection, connection)
+            except InvalidatePoolError as exc:
+                connection.invalidate(exc)
+            else:
+                return connection
+
+    def give_back(self, connection: PoolProxiedConnection) -> None:
+        """Keep a connection, unless it is lost or its transaction is not over."""
+        driver: Any = connection.driver_connection
+        if driver is None:
+            self._distrust_others()
+        connection.info[IDLE_SINCE] = time.monotonic()
+        self._keep(connection, is_idle=driver is not None and not driver.pgconn.transaction_status)
+
+    def _distrust_others(self) -> None:
+        """Have the server asked for each of the others, however short the time since it was used."""
+        for other in self._idle:
+            other.info[IDLE_SINCE] = -PING_AFTER_IDLE_S
+
+
+def note_use(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+    """Note with a connection that it was used until now."""
+    record.info[IDLE_SINCE] = time.monotonic()
+
+
+def ping_after_idleness(
+    engine: Engine, driver: Any, record: ConnectionPoolEntry | PoolProxiedConnection, _proxy: object = None
+) -> None:
+    """Ask whether the server is still there, if a connection has not been used just now.
+
+    Asking each time, as ``pool_pre_ping`` does, would double the round trips of a single read.
+
+    :raises sqlalchemy.exc.InvalidatePoolError: it is not.
+    """
+    if time.monotonic() - record.info.get(IDLE_SINCE, 0) < PING_AFTER_IDLE_S:
+        return
+    try:
+        engine.dialect.do_ping(driver)
+    except engine.dialect.loaded_dbapi.Error as exc:
+        raise InvalidatePoolError from exc
 
 
 def as_sqlalchemy_error(dialect: Dialect, sql: str | None, error: Any, *, is_gone: bool) -> DBAPIError:

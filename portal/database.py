@@ -12,7 +12,6 @@ import logging
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,16 +20,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Engine, Executable, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from portal.connections import (
     SQLITE_BUSY_TIMEOUT_MS,
     WAITS,
     DriverConnections,
-    KeptConnections,
+    PostgresConnections,
+    SqliteConnections,
     as_sqlalchemy_error,
     begin_writing,
+    note_use,
+    ping_after_idleness,
     wait_patiently,
 )
 from portal.errors import InvalidInput
@@ -53,7 +55,6 @@ logger = logging.getLogger(__name__)
 
 POSTGRES_STATEMENT_TIMEOUT_MS = 5_000
 POSTGRES_LOCK_TIMEOUT_MS = 3_000
-PING_AFTER_IDLE_S = 1.0
 
 WRITE_ATTEMPTS = 3
 # https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html
@@ -89,8 +90,8 @@ class _Engines:
 
     def dispose(self, *, close: bool) -> None:
         """Forget every connection that nobody uses, and close it if ``close`` says so."""
-        self.read.dispose(close=close)
         self.driver.close()
+        self.read.dispose(close=close)
 
 
 class Database:
@@ -149,14 +150,14 @@ class Database:
                 pid=os.getpid(),
                 read=engine.execution_options(**{BEGIN: "DEFERRED"}),
                 write=engine.execution_options(**{BEGIN: "IMMEDIATE"}),
-                driver=KeptConnections(engine),
+                driver=SqliteConnections(engine),
                 transaction=SqliteTransaction,
             )
         return _Engines(
             pid=os.getpid(),
             read=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
             write=engine.execution_options(isolation_level="READ COMMITTED"),
-            driver=DriverConnections(engine),
+            driver=PostgresConnections(engine),
             transaction=PostgresTransaction,
         )
 
@@ -298,9 +299,9 @@ def tune_engine(engine: Engine) -> Engine:
         event.listen(engine, "begin", _begin)
     else:
         # One that was made just now is not asked: where that failed twice, SQLAlchemy would not say why.
-        event.listen(engine, "connect", _note_time)
-        event.listen(engine, "checkin", _note_time)
-        event.listen(engine, "checkout", partial(_ping_after_idleness, engine))
+        event.listen(engine, "connect", note_use)
+        event.listen(engine, "checkin", note_use)
+        event.listen(engine, "checkout", partial(ping_after_idleness, engine))
     return engine
 
 
@@ -369,25 +370,6 @@ def _connect_to_file(path: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(path)}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
     )
-
-
-def _note_time(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
-    record.info["idle_since"] = time.monotonic()
-
-
-def _ping_after_idleness(
-    engine: Engine, connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object
-) -> None:
-    """Ask whether the server is still there, if a connection has not been used just now.
-
-    Asking each time, as ``pool_pre_ping`` does, would double the round trips of a single read.
-    """
-    if time.monotonic() - record.info.get("idle_since", 0) < PING_AFTER_IDLE_S:
-        return
-    try:
-        engine.dialect.do_ping(connection)
-    except engine.dialect.loaded_dbapi.Error as exc:
-        raise InvalidatePoolError from exc
 
 
 def _set_pragmas(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:

@@ -181,10 +181,14 @@ def _objects_on_postgresql(memories: Subquery, time_name: str) -> ColumnElement[
     """
     seconds = memories.c.moment.op("/")(_sql("1000000"))
     time = func.replace(cast(func.to_json(func.to_timestamp(seconds)), Text), _sql("'+00:00'"), _sql("'Z'"))
-    values = dict(memories.c) | {"content": func.to_json(memories.c.content)}
+    values = dict(memories.c) | {"content": cast(func.to_json(memories.c.content), Text)}
     del values["moment"]
-    template = _as_template(dict.fromkeys(values, '"%s"') | {"content": "%s", time_name: "%s"})
-    one = func.format(template, *values.values(), time)
+    template = json_template(dict.fromkeys(values, '"%s"') | {"content": "%s", time_name: "%s"})
+    # With format(), which reads its template for each row, the whole call takes a twentieth longer.
+    first, *others = (_sql(f"'{between}'") for between in template.split("%s"))
+    one = first
+    for value, between in zip([*values.values(), time], others, strict=True):
+        one = one.op("||")(value).op("||")(between)
     return func.concat(_sql("'['"), func.string_agg(one, _sql("','")), _sql("']'"))
 
 

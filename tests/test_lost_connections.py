@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from portal import database as database_module
 from portal.database import Database
 from portal.manager import AgentMemoryManager
 from portal.models import Agent
@@ -51,7 +50,7 @@ def test_a_connection_that_was_ended_while_idle_is_not_used(
     manager = AgentMemoryManager(postgres_database)
     manager.list(agent)
     end_all_others(postgres_database)
-    monkeypatch.setattr(database_module, "PING_AFTER_IDLE_S", 0.0)
+    monkeypatch.setattr("portal.connections.PING_AFTER_IDLE_S", 0.0)
     assert '"outcome":"created"' in manager.remember(agent, "tone", "Formal")
 
 
