@@ -55,7 +55,7 @@ QUICK = Plan(
 )
 FULL = Plan(
     (10_000, 100_000, 1_000_000), (1_000, 100_000), rounds=2_000, write_rounds=1_000, page_rounds=40,
-    import_rounds=15, peer_agents=200, writer_turns=3, writing_s=2.0,
+    import_rounds=15, peer_agents=200, writer_turns=6, writing_s=2.0,
 )  # fmt: skip
 
 
