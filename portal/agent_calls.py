@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
 from portal import answers, prompt
@@ -107,12 +106,14 @@ class AgentCalls:
             text = check_content(content)
         except InvalidContent as exc:
             return answers.invalid_content(exc, key)
-        done = self._database.write_on_driver(partial(self._store_checked, agent_id, key, text, status))
+        done = self._database.write_on_driver(
+            lambda work: self._store_checked(work, agent_id, key, text, status)
+        )
         # Others can write while this is put into words.
         return answers.stored(done) if isinstance(done, Held) else done
 
     def _store_checked(
-        self, agent_id: int, key: str, text: str, status: Status, work: DriverTransaction
+        self, work: DriverTransaction, agent_id: int, key: str, text: str, status: Status
     ) -> Held | str:
         under_key = _lock_and_read(work, agent_id, key)
         if under_key is None:

@@ -1,4 +1,4 @@
-"""Connections of the driver's own, for work that SQLAlchemy's would slow down, and how long SQLite waits."""
+"""Connections for work on the driver itself, which the pool would slow down, and how long SQLite's wait."""
 
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ def begin_writing(connection: PoolProxiedConnection) -> None:
 
     SQLite itself asks less and less often, at last ten times a second. Among busy writers whoever has waited
     long is then passed by newcomers until the time is up (with eight of them it happened within half a
-    minute), so the waiting begins anew again and again.
+    minute), so the waiting begins anew ten times a second. More often helps nobody: each time that another
+    process gets to write, it begins with cold caches.
 
     :raises sqlite3.OperationalError: others wrote all the time, or the file cannot be written to.
     """

@@ -95,7 +95,7 @@ class SqliteTransaction(DriverTransaction):
         """Do nothing: who writes is alone."""
 
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Any:
-        """Run a statement and return the cursor, whose rows the next statement ends."""
+        """Run a statement and return the cursor, on which the next statement runs too."""
         try:
             return self._cursor.execute(sql, parameters)
         except sqlite3.Error as exc:
@@ -170,11 +170,7 @@ def fetch_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -
     :param statement: made once, at import; all that it binds is in ``parameters``.
     :param parameters: values as the driver takes them and the columns hold them; no type converts them.
     """
-    if isinstance(work, Session):
-        cursor = _run_in_session(work, statement, parameters)
-    else:
-        cursor = work.run(compile_for_driver(statement, work.dialect.name), parameters)
-    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    rows: list[tuple[Any, ...]] = _run_in(work, statement, parameters).fetchall()
     return rows
 
 
@@ -183,11 +179,7 @@ def change_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) 
 
     :param parameters: as in :func:`fetch_in`.
     """
-    if isinstance(work, Session):
-        cursor = _run_in_session(work, statement, parameters)
-    else:
-        cursor = work.run(compile_for_driver(statement, work.dialect.name), parameters)
-    changed: int = cursor.rowcount
+    changed: int = _run_in(work, statement, parameters).rowcount
     return changed
 
 
@@ -208,6 +200,12 @@ def after_commit(work: Work, call: Callable[[], None]) -> None:
         event.listen(work, "after_commit", lambda _: call(), once=True)
     else:
         work.when_committed.append(call)
+
+
+def _run_in(work: Work, statement: Executable, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(work, Session):
+        return _run_in_session(work, statement, parameters)
+    return work.run(compile_for_driver(statement, work.dialect.name), parameters)
 
 
 def _run_in_session(session: Session, statement: Executable, parameters: Mapping[str, Any]) -> Any:
