@@ -173,16 +173,16 @@ def test_each_sqlite_connection_is_set_to(sqlite_database: Database, pragma: str
 def test_a_connection_that_wrote_waits_as_long_as_any_to_read(sqlite_database: Database) -> None:
     question = text("PRAGMA busy_timeout")
 
-    def waits() -> int:
-        return sqlite_database.write(lambda session: session.scalar(question) or 0)
+    def on_driver(work: DriverTransaction) -> list[tuple[int]]:
+        return fetch_in(work, question, {})
 
     # Whoever writes asks again by themselves.
-    assert waits() == 100
+    assert sqlite_database.write(lambda session: session.scalar(question)) == 100
     assert sqlite_database.read(lambda session: session.scalar(question)) == 10_000
-    assert waits() == 100
+    assert sqlite_database.write_on_driver(on_driver) == [(100,)]
     assert sqlite_database.fetch_rows(question, {}) == [(10_000,)]
-    assert waits() == 100
-    assert sqlite_database.read_on_driver(lambda work: fetch_in(work, question, {})) == [(10_000,)]
+    assert sqlite_database.write_on_driver(on_driver) == [(100,)]
+    assert sqlite_database.read_on_driver(on_driver) == [(10_000,)]
 
 
 def test_a_new_file_is_its_owners_alone_whatever_the_umask_says(tmp_path: Path) -> None:

@@ -298,6 +298,12 @@ AS_GOOD = {
 }
 
 
+def test_a_page_of_the_queue_tells_the_planner_how_many_keys_it_needs(office: World) -> None:
+    # Where the number is bound, PostgreSQL plans for a tenth of all that wait, or plans each page anew.
+    _, page, *_ = say(office, finding("find_review_queue", limit=5)(office))
+    assert "LIMIT 6 OFFSET 0" in " ".join(page.split())
+
+
 def test_list_is_one_statement(office: World) -> None:
     assert len(say(office, lambda: office.manager.list(office.agent("ada")))) == 1
 
