@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
@@ -64,15 +65,18 @@ class KeptConnections(DriverConnections):
     def close(self) -> None:
         """Let go of those that nobody uses now, and from now on of each that is given back."""
         self._is_closed = True
-        idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        with suppress(IndexError):
+            while True:
+                # Taken out first, so that nobody else takes it meanwhile.
+                self._idle.pop().close()
 
     def _keep(self, connection: PoolProxiedConnection, *, is_idle: bool) -> None:
-        if is_idle and not self._is_closed and len(self._idle) < self.most:
-            self._idle.append(connection)
-        else:
+        if not is_idle or len(self._idle) >= self.most:
             connection.close()
+            return
+        self._idle.append(connection)
+        if self._is_closed:
+            self.close()
 
 
 class SqliteConnections(KeptConnections):
