@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -23,44 +24,28 @@ WAITS = "portal_waits"
 IDLE_SINCE = "portal_idle_since"
 
 
-class DriverConnections:
-    """The connections of an engine's pool: one is taken for a piece of work, and given back afterwards.
+class DriverConnections(ABC):
+    """The connections of an engine for work on the driver itself: each is taken, used and given back.
 
-    Safe to share between threads.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    def take(self) -> PoolProxiedConnection:
-        """Return a connection that nobody else uses. Where there can be none, SQLAlchemy's error says so."""
-        try:
-            return self.engine.raw_connection()
-        except self.engine.dialect.loaded_dbapi.Error as exc:
-            raise as_sqlalchemy_error(self.engine.dialect, None, exc, is_gone=False) from exc
-
-    def give_back(self, connection: PoolProxiedConnection) -> None:
-        """Let others use a connection. What is not committed is rolled back."""
-        connection.close()
-
-    def close(self) -> None:
-        """Close those that nobody uses, as far as they are not the pool's."""
-
-
-class KeptConnections(DriverConnections):
-    """Connections that do not go back to the pool after each piece of work.
-
-    The way through the pool takes longer than most statements do on SQLite, and a tenth of ``list`` on
-    PostgreSQL.
+    The last ones are kept, for the way through the pool takes longer than most statements do on SQLite, and a
+    tenth of ``list`` on PostgreSQL. Safe to share between threads.
     """
 
     most: int
     """How many are kept while nobody uses them."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+        self.engine = engine
         self._idle: list[PoolProxiedConnection] = []
         self._is_closed = False
+
+    @abstractmethod
+    def take(self) -> PoolProxiedConnection:
+        """Return a connection that nobody else uses. Where there can be none, SQLAlchemy's error says so."""
+
+    @abstractmethod
+    def give_back(self, connection: PoolProxiedConnection) -> None:
+        """Let others use a connection. What is not committed is rolled back."""
 
     def close(self) -> None:
         """Let go of those that nobody uses now, and from now on of each that is given back."""
@@ -69,6 +54,12 @@ class KeptConnections(DriverConnections):
             while True:
                 # Taken out first, so that nobody else takes it meanwhile.
                 self._idle.pop().close()
+
+    def _open(self) -> PoolProxiedConnection:
+        try:
+            return self.engine.raw_connection()
+        except self.engine.dialect.loaded_dbapi.Error as exc:
+            raise as_sqlalchemy_error(self.engine.dialect, None, exc, is_gone=False) from exc
 
     def _keep(self, connection: PoolProxiedConnection, *, is_idle: bool) -> None:
         if not is_idle or len(self._idle) >= self.most:
@@ -79,7 +70,7 @@ class KeptConnections(DriverConnections):
             self.close()
 
 
-class SqliteConnections(KeptConnections):
+class SqliteConnections(DriverConnections):
     """Connections that are opened as the pool's are, and take no place in it."""
 
     most = 16
@@ -89,7 +80,7 @@ class SqliteConnections(KeptConnections):
         try:
             return self._idle.pop()
         except IndexError:
-            connection = super().take()
+            connection = self._open()
             connection.detach()
             return connection
 
@@ -99,7 +90,7 @@ class SqliteConnections(KeptConnections):
         self._keep(connection, is_idle=driver is not None and not driver.in_transaction)
 
 
-class PostgresConnections(KeptConnections):
+class PostgresConnections(DriverConnections):
     """Connections of the pool, of whose places a few are taken for good."""
 
     most = 4
@@ -110,7 +101,7 @@ class PostgresConnections(KeptConnections):
             try:
                 connection = self._idle.pop()
             except IndexError:
-                return super().take()
+                return self._open()
             try:
                 ping_after_idleness(self.engine, connection.dbapi_connection, connection)
             except InvalidatePoolError as exc:

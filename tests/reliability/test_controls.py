@@ -13,7 +13,7 @@ from sqlalchemy import CursorResult, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from portal.connections import DriverConnections
+from portal.connections import SqliteConnections
 from portal.database import Database, _Engines
 from portal.manager import AgentMemoryManager
 from portal.transactions import SqliteTransaction
@@ -46,7 +46,7 @@ class DriverDefaults(Database):
 
     def _make_engines(self) -> _Engines:
         engine = create_engine(self._url)
-        return _Engines(os.getpid(), engine, engine, DriverConnections(engine), LateTransaction)
+        return _Engines(os.getpid(), engine, engine, SqliteConnections(engine), LateTransaction)
 
 
 class DeferredTransaction(SqliteTransaction):
