@@ -120,11 +120,11 @@ def rewrite_memory(work: Work, change: Change, memory: Memory, *, content: str, 
     """
     # An index that holds none of the columns that are written costs nothing.
     written: dict[str, Any] = {"content": content}
-    becomes_another = status != memory.status
+    changes_status = status != memory.status
     is_proposal = status == Status.PROPOSED
-    if becomes_another or is_proposal:
+    if changes_status or is_proposal:
         written["search_text"] = _stored_search_text(memory.memory_key, content, status)
-    if becomes_another:
+    if changes_status:
         written["status"] = status
         if is_proposal:
             written["stated_at"] = change.at

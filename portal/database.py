@@ -81,16 +81,16 @@ class _Engines:
     pid: int
     read: Engine
     write: Engine
-    driver: DriverConnections
+    connections: DriverConnections
     transaction: type[DriverTransaction]
 
     def make_transaction(self) -> DriverTransaction:
         """Return a transaction on the driver itself, which has not begun."""
-        return self.transaction(self.driver)
+        return self.transaction(self.connections)
 
     def dispose(self, *, close: bool) -> None:
         """Forget every connection that nobody uses, and close it if ``close`` says so."""
-        self.driver.close()
+        self.connections.close()
         self.read.dispose(close=close)
 
 
@@ -150,14 +150,14 @@ class Database:
                 pid=os.getpid(),
                 read=engine.execution_options(**{BEGIN: "DEFERRED"}),
                 write=engine.execution_options(**{BEGIN: "IMMEDIATE"}),
-                driver=SqliteConnections(engine),
+                connections=SqliteConnections(engine),
                 transaction=SqliteTransaction,
             )
         return _Engines(
             pid=os.getpid(),
             read=engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True),
             write=engine.execution_options(isolation_level="READ COMMITTED"),
-            driver=PostgresConnections(engine),
+            connections=PostgresConnections(engine),
             transaction=PostgresTransaction,
         )
 
@@ -178,7 +178,7 @@ class Database:
             return self._fetch_rows(statement, parameters)
 
     def _fetch_rows(self, statement: Executable, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        connections = self._engines.driver
+        connections = self._engines.connections
         dialect = connections.engine.dialect
         sql = compile_for_driver(statement, dialect.name)
         connection = connections.take()

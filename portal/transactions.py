@@ -27,7 +27,7 @@ DRIVER = "portal_driver"
 
 
 class DriverTransaction(ABC):
-    """One transaction on a connection of the driver's own. It fails with the errors of SQLAlchemy."""
+    """One transaction, on a connection taken for it. It fails with the errors of SQLAlchemy."""
 
     def __init__(self, connections: DriverConnections) -> None:
         self.dialect = connections.engine.dialect
