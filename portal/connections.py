@@ -62,13 +62,12 @@ class DriverConnections(ABC):
             raise as_sqlalchemy_error(self.engine.dialect, None, exc, is_gone=False) from exc
 
     def _keep(self, connection: PoolProxiedConnection, *, is_idle: bool) -> None:
-        if self._is_closed:
-            # The pool that it came from is gone, and would keep it open until it is collected.
-            connection.detach()
-        if self._is_closed or not is_idle or len(self._idle) >= self.most:
+        if not is_idle or len(self._idle) >= self.most:
             connection.close()
-        else:
-            self._idle.append(connection)
+            return
+        self._idle.append(connection)
+        if self._is_closed:
+            self.close()
 
 
 class SqliteConnections(DriverConnections):

@@ -162,18 +162,6 @@ def test_a_few_places_of_the_pool_are_kept_and_given_back_in_the_end(few: Postgr
 
 
 @pytest.mark.postgres
-def test_whoever_is_still_at_work_when_the_places_are_given_back_ends_the_connection(
-    few: PostgresConnections,
-) -> None:
-    connection = few.take()
-    driver: Any = connection.driver_connection
-    few.close()
-    few.give_back(connection)
-    assert driver.closed
-    assert checked_out(few) == 0
-
-
-@pytest.mark.postgres
 @pytest.mark.parametrize("failure", ["SELECT 1", "SELECT 1 / 0"])
 def test_a_transaction_that_is_not_over_is_rolled_back_by_the_pool(
     few: PostgresConnections, failure: str
